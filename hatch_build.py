@@ -7,12 +7,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # What `transformer.paths.app_folder` expects beside each other. In a checkout they lie at its root.
 APP = (
-    "app.py",
     "pages",
     "checkpoints",
     "lessons",
     "locale",
-    ".streamlit",
     "recipes/en-de.own.tsv",
     "recipes/en-de.toml",
     "recipes/reverse.toml",

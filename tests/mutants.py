@@ -122,8 +122,9 @@ MUTANTS = (
            "if before.languages == after.languages:", "tests/pages/frame"),
     Mutant("untranslated", "pages/frame/frame.py", '_("Skip to the content")', '"Skip to the content"',
            "tests/pages/test_language.py"),
-    Mutant("shared-cache", "pages/runtime/memory.py", "return max(self.budget // LEAST, self.budget - others)",
-           "return self.budget", "tests/pages/runtime"),
+    Mutant("shared-cache", "pages/runtime/memory.py",
+           "return max(int(self.budget * LEAST_SHARE), self.budget - others)", "return self.budget",
+           "tests/pages/runtime"),
     # JavaScript
     Mutant("js-merge-state", "frontend/src/state/state.js", "value >= 0 && value <= 1 ?", "value >= 0 ?", "frontend"),
     Mutant("js-renormalise", "frontend/src/core/matrix.js", "total = sum > 0 ? sum / unit : 1;", "total = 1;",

@@ -13,7 +13,7 @@ VARIABLE, LESSONS = "HEADSCOPE_CHECKPOINTS", "HEADSCOPE_LESSONS"
 
 
 def app_folder() -> Path:
-    """The folder of app.py, pages/, locale/ and .streamlit/."""
+    """The folder of pages/, checkpoints/, lessons/ and locale/."""
     packaged = PACKAGE / "_app"
     return packaged if packaged.is_dir() else PACKAGE.parent
 
@@ -21,7 +21,7 @@ def app_folder() -> Path:
 def checkpoint_folders() -> list[Path]:
     """Folders whose sub-folders are checkpoints, in the order of the search.
 
-    First those in HEADSCOPE_CHECKPOINTS (separated as in PATH), then the one beside app.py. A folder may be missing.
+    First those in HEADSCOPE_CHECKPOINTS (separated as in PATH), then the one beside pages/. A folder may be missing.
     """
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     folders = [Path(name).expanduser() for name in named if name.strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 import torch
@@ -12,12 +13,12 @@ from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.frame.messages import message
 from pages.runtime.job import POLL, BackgroundJob, JobQueue
+from pages.runtime.session import from_session
 from transformer.cost.complexity import Sizes
 from transformer.cost.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Timing, fits, layers, measure
 from transformer.figures import complexity as figures
 from transformer.texts import _
 
-KEY = "headscope_layer_timing"
 PATIENCE = 10.0  # seconds after the viewer left the page until the measurement ends
 SHORTEST = 5  # seconds of a measurement with d = 64 on an idle machine; with d = 256 it took 8
 POINTS = len(KINDS) * len(LENGTHS)
@@ -60,11 +61,22 @@ class Measurement(BackgroundJob):
 JOBS: Jobs = Jobs("layer times")
 
 
+@dataclass
+class Started:
+    """measurement: what this session started last."""
+
+    measurement: Measurement | None = None
+
+
+def _current() -> Measurement | None:
+    return from_session(Started).measurement
+
+
 def _start(sizes: Sizes) -> None:
-    old = st.session_state.get(KEY)
+    old = _current()
     if old is not None:
         old.stop()
-    st.session_state[KEY] = Measurement(JOBS, sizes)
+    from_session(Started).measurement = Measurement(JOBS, sizes)
 
 
 def _progress(measurement: Measurement) -> None:
@@ -123,7 +135,7 @@ def _ended_message(measurement: Measurement) -> None:
 
 def _body(sizes: Sizes, polling: bool) -> None:
     """polling: whether this fragment reruns by itself; it must do so while a measurement runs, and only then."""
-    measurement: Measurement | None = st.session_state.get(KEY)
+    measurement = _current()
     running = measurement is not None and measurement.running
     if measurement is not None and running:
         measurement.look()
@@ -173,6 +185,6 @@ def draw(sizes: Sizes) -> None:
             low=LENGTHS[0], high=f"{LENGTHS[-1]:,}", threads=threads, least=SHORTEST, most=round(BUDGET) + 5
         )
     )
-    measurement: Measurement | None = st.session_state.get(KEY)
+    measurement = _current()
     polling = measurement is not None and measurement.running
     st.fragment(_body, run_every=POLL if polling else None)(sizes, polling)

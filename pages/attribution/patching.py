@@ -78,7 +78,7 @@ def second_pair(frame: PageFrame, trace: Trace, name: str, label: str) -> tuple[
     options, key = frame.options, f"attribution_{name}"
     start = fitting(frame.model, trace)
     text = options.typed(name, start, 400)
-    if frame.arrived or st.session_state.get(key) != text:
+    if frame.page_changed or st.session_state.get(key) != text:
         st.session_state[key] = text
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
@@ -321,7 +321,7 @@ def _draw(
     donor: Trace,
     step: int,
     rows: Sequence[Any],
-    marked: headgrid.Place | None = None,
+    marked: headgrid.Cell | None = None,
 ) -> None:
     headgrid.draw(
         key,

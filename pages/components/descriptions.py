@@ -36,9 +36,9 @@ from transformer.model.tap import KINDS
 from transformer.texts import _, semicolon_list
 from transformer.view.shared_texts import say
 
-NAMED = 3  # up to this many Where of a switch are named; more are counted
+MOST_NAMED = 3  # groups of heads, or sub-layers, of a switch that are named; more are counted
 TABLE3 = Path(__file__).with_name("table3.json")
-LISTED = 8  # most hidden tokens in a list, and most phrases in a text
+MOST_LISTED = 8  # hidden tokens in a list, and phrases in a text
 
 
 def with_table(text: str, config: ModelConfig) -> str:
@@ -49,11 +49,11 @@ def with_table(text: str, config: ModelConfig) -> str:
     return text.replace("E<i>w<sub>i</sub></i>", f"{table}<i>w<sub>i</sub></i>")
 
 
-def sub_layer_equation(config: ModelConfig, add: str = "+", norm: str = "LayerNorm", sub: str = "Sublayer") -> str:
-    """The output of a sub-layer of this model (section 3.1), with these names; in the paper LayerNorm(x +
-    Sublayer(x))."""
+def sub_layer_equation(config: ModelConfig, norm: str = "LayerNorm", sub: str = "Sublayer") -> str:
+    """The output of a sub-layer of this model (section 3.1); in the paper LayerNorm(x + Sublayer(x)). norm, sub: how
+    LayerNorm and Sublayer are written."""
     read = f"{norm}(x)" if config.norm == "pre" else "x"
-    total = f"x {add} {sub}({read})" if config.residual else f"{sub}({read})"
+    total = f"x + {sub}({read})" if config.residual else f"{sub}({read})"
     return f"{norm}({total})" if config.norm == "post" else total
 
 
@@ -115,21 +115,23 @@ def heads_in_words(where: Where) -> str:
 
 
 def _and(texts: Sequence[str]) -> str:
+    """The texts joined by "and"."""
     return reduce(lambda first, last: say("and", first=first, last=last), texts)
 
 
 def _at(wheres: Sequence[Where], name: str, **values: object) -> str:
-    """The shared text of this name for all heads; else that for some, with their names, or their number if there are
-    many."""
+    """The shared text `name` where all heads are meant; else the text `name`_in, with the names of the heads, or their
+    number if there are many. values: of the text."""
     if EVERYWHERE in wheres:
         return say(name, **values)
-    many = len(wheres) > NAMED
+    many = len(wheres) > MOST_NAMED
     heads = say("places", count=len(wheres)) if many else _and([heads_in_words(where) for where in wheres])
     return say(f"{name}_in", heads=heads, **values)
 
 
 def _by_heads(switches: Sequence[Any], name: Callable[[Any], tuple[str, dict[str, object]]]) -> list[str]:
-    """One phrase for consecutive switches with the same text. name: of the shared text, and its values."""
+    """One phrase for each group of consecutive switches with the same text. name: gives the name of a switch's shared
+    text, and its values."""
 
     def where_of(switch: HeadSwitch) -> Where:
         """The where of a switch, without a kind if there is only one."""
@@ -204,7 +206,7 @@ def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
         sides.setdefault((switch.side, switch.where), []).append(switch.token + 1)
     hidden_texts = []
     for (side, where), tokens in sides.items():
-        number = "one" if len(tokens) == 1 else "some" if len(tokens) <= LISTED else "many"
+        number = "one" if len(tokens) == 1 else "some" if len(tokens) <= MOST_LISTED else "many"
         hidden = say(f"hide_{side}_{number}", tokens=", ".join(map(str, sorted(tokens))), count=len(tokens))
         if where != EVERYWHERE:
             hidden = say("hide_in", hidden=hidden, heads=heads_in_words(where))
@@ -236,7 +238,7 @@ def sub_layer(switch: Skip) -> str:
 
 
 def _left_out(switches: Sequence[Skip], config: ModelConfig | None) -> list[str]:
-    if len(switches) > NAMED:
+    if len(switches) > MOST_NAMED:
         return [say("skip_many", count=len(switches))]
     return [say("skip", sub_layers=_and([sub_layer(switch) for switch in switches]))]
 
@@ -276,14 +278,14 @@ WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str
 
 
 def phrases(interventions: Interventions, config: ModelConfig | None = None) -> list[str]:
-    """The switches in plain words, at most LISTED phrases.
+    """The switches in plain words, at most MOST_LISTED phrases.
 
     config: of the model, to count its heads; without it the text names them. The browser writes the same
     (frontend/src/lab/words.js).
     """
     texts = [text for switch_class, alike in interventions.by_class() for text in WORDS[switch_class](alike, config)]
-    if len(texts) > LISTED:
-        texts[LISTED - 1 :] = [say("more_switches", count=len(texts) - LISTED + 1)]
+    if len(texts) > MOST_LISTED:
+        texts[MOST_LISTED - 1 :] = [say("more_switches", count=len(texts) - MOST_LISTED + 1)]
     return texts
 
 

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec
 
 import streamlit as st
 
-from pages.components.saving import told
+from pages.components.saving import describe_trace
 from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import translated
@@ -114,7 +114,7 @@ def draw(
         "pick": on_pick is not None,
         "first": first,
         "about": about,
-        "told": None if trace is None else told(trace),
+        "told": None if trace is None else describe_trace(trace),
         "texts": browser_texts("figure"),
     }
 

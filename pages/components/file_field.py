@@ -14,8 +14,8 @@ _field = st.components.v2.component("headscope.training_file", js=script("traini
 
 
 def file_field(key: str, label: str, accept: str, loaded: Callable[[], None]) -> None:
-    """The button. key: ends with "_file" (`LARGE` in pages/runtime/streamlit.py); accept: ending of files; loaded:
-    callback, which finds what `read_file` reads at "file" of the session's value for `key`."""
+    """Draw a button that loads a file. key: unique in the app; accept: ending of files; loaded: callback, for which the
+    session's value for `key` has under "file" what `read_file` reads."""
     state = current_state()
     big = state is not None and state.view.big
     data = {"label": label, "accept": accept, "big": big, "texts": browser_texts("training_file")}

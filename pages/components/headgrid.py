@@ -12,7 +12,7 @@ from transformer.texts import _
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
-Place = tuple[int, int, int]  # panel, row, column, from 0
+Cell = tuple[int, int, int]  # panel, row, column, from 0
 
 _grid = st.components.v2.component("headscope.headgrid", js=script("headgrid"), css=style("headgrid"))
 
@@ -27,23 +27,27 @@ def draw(
     region: str,
     panels: Sequence[Mapping[str, Any]],
     keys: Sequence[Mapping[str, Any]],
-    chosen: Place | None,
-    on_pick: Callable[[Place], None],
+    chosen: Cell | None,
+    on_pick: Callable[[Cell], None],
     stem: Sequence[str],
     caption: Sequence[str],
     rows: Sequence[Sequence[Any]],
     saves: bool = True,
 ) -> None:
-    """key: unique in the app. region: what the grids show, for screen readers. panels, keys: see
-    frontend/src/headgrid/component.js. on_pick: called with the pressed cell before the page runs again. stem: parts of
-    a saved file's name; caption: its lines; rows: of the saved table, the headings first. saves: it is a picture that
-    can be saved, not only a choice."""
+    """Draw grids of buttons, one in each panel.
+
+    key: unique in the app. region: what the grids show, for screen readers. panels, keys: the grids and the legend, as
+        frontend/src/headgrid/component.js describes them. chosen: the cell that is marked.
+    on_pick: called with the pressed cell before the page runs again.
+    stem: parts of a saved file's name; caption: lines of the saved picture; rows: of the saved table, the headings
+        first. saves: the grids are a picture that can be saved, not only a choice.
+    """
 
     def picked() -> None:
-        place = getattr(st.session_state.get(key), "pick", None)
-        if not isinstance(place, list) or len(place) != 3 or not all(type(part) is int for part in place):
+        cell = getattr(st.session_state.get(key), "pick", None)
+        if not isinstance(cell, list) or len(cell) != 3 or not all(type(part) is int for part in cell):
             return
-        panel, row, column = place
+        panel, row, column = cell
         cells = panels[panel]["cells"] if 0 <= panel < len(panels) else []
         if 0 <= row < len(cells) and 0 <= column < len(cells[row]):
             on_pick((panel, row, column))

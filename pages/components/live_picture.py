@@ -14,12 +14,13 @@ from transformer.view.languages import browser_texts
 def chosen(key: str, frame: PageFrame) -> Mapping[str, Any]:
     """What a person chose in the picture of this key since Python's last change."""
     reported = st.session_state.get(key)
-    told = reported.get("state") if isinstance(reported, Mapping) else getattr(reported, "state", None)
-    return told if isinstance(told, Mapping) and told.get("revision") == frame.state.revision else {}
+    state = reported.get("state") if isinstance(reported, Mapping) else getattr(reported, "state", None)
+    return state if isinstance(state, Mapping) and state.get("revision") == frame.state.revision else {}
 
 
 def sent(frame: PageFrame, entry: str, state: Mapping[str, Any], numbers: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The data of a picture. entry: of the frontend; numbers: what is drawn, None if the browser computes it."""
+    """The data of a picture. entry: the folder of its script in frontend/src; state: what is chosen; numbers: what is
+    drawn, None if the browser computes it."""
     return {
         "model": frame.model.name,
         "state": state,

@@ -11,7 +11,8 @@ from transformer.view.state import View
 
 
 def choose_head(options: Options, name: str, config: ModelConfig, view: View) -> tuple[str, int, int]:
-    """Kind, layer and head, from 0. name: of the option. It starts with the head that the explorer shows."""
+    """Draw a menu of all heads, which starts with the head that the explorer shows. Returns kind, layer and head, from
+    0. name: of the option."""
     kinds = {
         "encoder_self": _("Encoder self-attention"),
         "decoder_self": _("Decoder self-attention"),

@@ -7,30 +7,36 @@ state gets a new revision, and every payload a new name.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
-
-import streamlit as st
+from dataclasses import dataclass, field, replace
 
 from pages.frame.state import State, current_state, store_state
 from pages.runtime.memory import Owner
+from pages.runtime.session import from_session
 from pages.runtime.shared import SharedCache
 from transformer.texts import Language, reader_language
 from transformer.tracing.trace import Trace
 from transformer.view.state import fit_cell
 
-KEY = "headscope_payloads"
-OWNER = "headscope_payloads_owner"
 PACKS: SharedCache[bytes] = SharedCache("packs of pictures")
+
+
+@dataclass
+class Sent:
+    """What this session has sent. names: picture -> part -> the name and the language of the bytes that were sent last;
+    owner: of those bytes in the cache."""
+
+    names: dict[str, dict[str, tuple[Hashable, Language]]] = field(default_factory=dict)
+    owner: Owner = field(default_factory=Owner)
 
 
 def payload(picture: str, part: str, name: Hashable, make: Callable[[], bytes]) -> bytes:
     """A part of a picture's data: the bytes sent last if they have this name and language, or new ones."""
-    sent: dict[str, tuple[Hashable, Language]] = st.session_state.setdefault(KEY, {}).setdefault(picture, {})
-    owner: Owner = st.session_state.setdefault(OWNER, Owner())
-    key, called = (owner.id, picture, part), (name, reader_language())
-    data = PACKS.find(key) if sent.get(part) == called else None
+    sent = from_session(Sent)
+    names, owner = sent.names.setdefault(picture, {}), sent.owner.id
+    key, name_and_language = (owner, picture, part), (name, reader_language())
+    data = PACKS.find(key) if names.get(part) == name_and_language else None
     if data is None:
-        data, sent[part] = PACKS.store(key, make(), owner.id), called
+        data, names[part] = PACKS.store(key, make(), owner), name_and_language
     return data
 
 
@@ -38,7 +44,7 @@ def forget(picture: str) -> None:
     """Call in a run without the picture: when it is mounted again, it does not know what was chosen since it was
     packed."""
     state = current_state()
-    if st.session_state.get(KEY, {}).pop(picture, None) is not None and state is not None:
+    if from_session(Sent).names.pop(picture, None) is not None and state is not None:
         store_state(replace(state, revision=state.revision + 1))
 
 

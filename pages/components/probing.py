@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -13,6 +14,7 @@ from pages.components.probe_results import results
 from pages.frame.messages import message
 from pages.runtime.followers import keep_own
 from pages.runtime.job import POLL, BackgroundJob, JobQueue
+from pages.runtime.session import from_session
 from pages.runtime.shared import identity, shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, InterventionError, Interventions
@@ -20,7 +22,6 @@ from transformer.probing.probes import ProbeScores, probe, probe_pairs
 from transformer.texts import _
 from transformer.training.data import Pair
 
-KEY = "headscope_probe"
 PATIENCE = 60.0  # seconds after the viewer left the lab until the measurement ends
 STAY = 15.0  # seconds between two signs that the viewer is still in the lab
 
@@ -77,6 +78,17 @@ class Measurement(BackgroundJob):
 JOBS: Jobs = Jobs("measured switches")
 
 
+@dataclass
+class Started:
+    """measurement: what this session started last."""
+
+    measurement: Measurement | None = None
+
+
+def _current() -> Measurement | None:
+    return from_session(Started).measurement
+
+
 @shared()
 def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
     """The probe set of a model; empty if there is none for its languages."""
@@ -84,10 +96,10 @@ def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
 
 
 def _start(compared: Compared, pairs: Sequence[Pair]) -> None:
-    old = st.session_state.get(KEY)
+    old = _current()
     if old is not None:
         old.stop()
-    st.session_state[KEY] = Measurement(JOBS, compared.model, pairs, compared.interventions)
+    from_session(Started).measurement = Measurement(JOBS, compared.model, pairs, compared.interventions)
 
 
 def _progress(measurement: Measurement) -> None:
@@ -145,7 +157,7 @@ def _ended_message(measurement: Measurement, mine: bool, has_baseline: bool) -> 
 
 def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
     """polling: whether this fragment reruns by itself; it must do so while a measurement runs, and only then."""
-    measurement: Measurement | None = st.session_state.get(KEY)
+    measurement = _current()
     running = measurement is not None and measurement.running
     if measurement is not None and running:
         measurement.look()
@@ -175,7 +187,7 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
 
 
 def _report_viewer() -> None:
-    measurement: Measurement | None = st.session_state.get(KEY)
+    measurement = _current()
     if measurement is not None and measurement.running:
         measurement.look()
 
@@ -183,7 +195,7 @@ def _report_viewer() -> None:
 def look() -> None:
     """Call in every run of the lab: a measurement of this session goes on while the page is open, because a fragment
     reports the viewer. It ends PATIENCE seconds after the viewer left the page."""
-    measurement: Measurement | None = st.session_state.get(KEY)
+    measurement = _current()
     if measurement is not None and measurement.running:
         st.fragment(_report_viewer, run_every=STAY)()
 
@@ -199,7 +211,7 @@ def draw(compared: Compared) -> None:
         )
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return
-    measurement: Measurement | None = st.session_state.get(KEY)
+    measurement = _current()
     if measurement is not None:
         keep_own()
     polling = measurement is not None and measurement.running

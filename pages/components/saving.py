@@ -22,8 +22,9 @@ from transformer.view.shared_texts import say
 _menu = st.components.v2.component("headscope.saving", js=script("saving"), css=style("saving"))
 
 
-def told(trace: Trace | RecurrentTrace, interventions: Interventions | None = None) -> dict[str, Any]:
-    """For saved pictures: the model, the sentences, and what was switched, in a name and in words.
+def describe_trace(trace: Trace | RecurrentTrace, interventions: Interventions | None = None) -> dict[str, Any]:
+    """What a saved picture says of its trace: the model, the sentences, and the switches, for its file name and in
+    words.
 
     interventions: by default those of the trace.
     """

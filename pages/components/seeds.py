@@ -13,14 +13,15 @@ def direction(values: Sequence[float], base: Sequence[float]) -> int:
 
 
 def agreement(ours: int, paper: int) -> str:
-    """How two directions compare: "same"; "unclear", no difference here where the paper has one; "other"."""
+    """How the direction here compares with that of the paper: "same"; "unclear", if there is no clear difference here
+    where the paper has one; "other"."""
     if ours == paper:
         return "same"
     return "other" if ours else "unclear"
 
 
 def answers() -> dict[str, str]:
-    """Of an agreement: the answer to "as in the paper?"."""
+    """For each result of `agreement`, what a table answers to "as in the paper?"."""
     return {"same": _("yes"), "unclear": _("no clear difference here"), "other": _("no")}
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
 from pages.frame.messages import capital, message
 from pages.runtime.job import POLL, BackgroundJob, JobQueue
+from pages.runtime.session import from_session
 from pages.runtime.shared import owner_of
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import UserError, _
@@ -17,7 +19,6 @@ from transformer.texts import UserError, _
 Value = TypeVar("Value")
 Progress = Callable[[int, int], bool]
 PATIENCE = 30.0  # seconds after the viewer left until the work ends
-SESSION = "headscope_task"
 LONG = 1e11  # products of `is_long`: 0.8 s of one free core, 2 s of a busy one
 WAIT = 2.5  # seconds for which a page waits for work that starts by itself, before it shows progress
 
@@ -52,17 +53,23 @@ class Task(BackgroundJob, Generic[Value]):
         return (time.monotonic() - self.began) / self.done * (self.total - self.done)
 
 
+@dataclass
+class Started:
+    """task: what this session started last."""
+
+    task: Task[Any] | None = None
+
+
 def _current() -> Task[Any] | None:
-    task: Task[Any] | None = st.session_state.get(SESSION)
-    return task
+    return from_session(Started).task
 
 
 def start(jobs: JobQueue[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
-    """Begin, in place of what this viewer began before."""
+    """Start a task, in place of the one that this session started before."""
     old = _current()
     if old is not None:
         old.stop()
-    st.session_state[SESSION] = Task(jobs, key, work)
+    from_session(Started).task = Task(jobs, key, work)
 
 
 def _shown_progress(task: Task[Any]) -> None:

@@ -19,6 +19,7 @@ from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
 from pages.runtime import cache
+from pages.runtime.session import from_session
 from transformer.inference.pretrained import InputError, Translation
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint, Where, layers_of
 from transformer.interventions.switch import brief, is_number, parse_number
@@ -32,7 +33,6 @@ from transformer.view.languages import browser_texts
 OLDER = ("paint_layer", "paint_head")  # of links from before several heads could be chosen
 OPTIONS = ("paint_kind", "paint_heads", "paint_row", "paint_span", "paint", *OLDER)
 KEY = "paint"
-DRAWN = "headscope_decoding_paint"  # weights, kind of attention and keys of the last run
 NAMED = 2  # heads up to which each is named
 
 _picture = st.components.v2.component("headscope.paint", js=script("paint"), css=style("paint"))
@@ -157,13 +157,22 @@ def _quoted(translation: Translation) -> str:
     return _("{text} … (cut off after {limit} tokens)").format(text=text.rstrip("… "), limit=len(translation.tokens))
 
 
+@dataclass
+class PaintedRow:
+    """Of the last run. weights: as in links, "" for none; row: kind of attention and the keys of its row, None before
+    the first run."""
+
+    weights: str = ""
+    row: tuple[str, tuple[str, ...]] | None = None
+
+
 def _asked(options: Options, kind: str, keys: tuple[str, ...]) -> str:
     """The painted weights as in links; "", and a message, if they were painted on other keys: a weight is for a token,
     and at its position stands another one now."""
     asked = options.typed("paint", "", longest=4_000)
     row = (kind, keys)
-    before, painted_on = st.session_state.get(DRAWN, ("", row))
-    if asked and asked == before and painted_on != row:
+    last = from_session(PaintedRow)
+    if asked and asked == last.weights and last.row != row:
         sentence = _(
             "The tokens that this row attends to have changed, so the weights painted on the others are removed and "
             "the model's own row is shown."
@@ -171,7 +180,7 @@ def _asked(options: Options, kind: str, keys: tuple[str, ...]) -> str:
         message(sentence, "note")
         options.report("paint", "", "")
         asked = ""
-    st.session_state[DRAWN] = (asked, row)
+    last.weights, last.row = asked, row
     return asked
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
 from pages.components.pieces import shown
-from pages.components.saving import saved, told
+from pages.components.saving import describe_trace, saved
 from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
 from pages.embeddings.inputs import layer_label, thinned
 from pages.frame.frame import PageFrame
@@ -182,7 +182,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
     point(_lens_summary(lens, len(trace.target_out), model.config.tied_output))
-    rows, about = steps_rows(lens, trace, labels), told(trace)
+    rows, about = steps_rows(lens, trace, labels), describe_trace(trace)
     stem = [about["model"], "logit-lens", "tokens"]
     caption = _("Logit lens: the likeliest tokens after every layer, with their probabilities")
     container = st.container()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,6 +16,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import current_state, max_tokens, store_state
 from pages.runtime.job import JobQueue
+from pages.runtime.session import from_session
 from pages.runtime.shared import identity
 from transformer.analysis.translation import perplexity
 from transformer.cancellation import Stopped
@@ -39,7 +40,6 @@ from transformer.tracing.trace import Trace
 STRONGEST = 10
 LITTLE = 1.1  # times the perplexity as trained: a sub-layer that changes it less changes it little
 JOBS: JobQueue[list[float]] = JobQueue("perplexities without a sub-layer")
-WRONG = "headscope_neurons_wrong"  # (field, its text, error) of a list that cannot be read
 SWITCH_CLASSES = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
 
@@ -115,7 +115,7 @@ def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
     labels = dict(zip(map(str, skips), _names(skips), strict=True))
     out = [str(skip) for skip in skips if skip in switches.switches]
     key = f"feedforward_skip_{stack}"
-    if frame.arrived or st.session_state.get(key) != out:
+    if frame.page_changed or st.session_state.get(key) != out:
         st.session_state[key] = out
     st.pills(
         _("Leave out sub-layers of the encoder") if stack == "encoder" else _("Leave out sub-layers of the decoder"),
@@ -150,6 +150,13 @@ def _field(stack: str, layer: int) -> str:
     return f"feedforward_neurons_{stack}_{layer}"
 
 
+@dataclass
+class WrongList:
+    """found: key of a field, its text, and why that is no list of neurons; None where nothing is wrong."""
+
+    found: tuple[str, str, str] | None = None
+
+
 def _typed(stack: str, layer: int, config: ModelConfig) -> None:
     """Read the typed list; an error is stored with the text until that is corrected."""
     text = st.session_state[_field(stack, layer)]
@@ -157,13 +164,13 @@ def _typed(stack: str, layer: int, config: ModelConfig) -> None:
         wrong = _silence(stack, layer, read_neurons(text, config.d_ff))
     except ListError as error:
         wrong = capital(error) + "."
-    st.session_state[WRONG] = (_field(stack, layer), text, wrong) if wrong else None
+    from_session(WrongList).found = (_field(stack, layer), text, wrong) if wrong else None
 
 
 def _list_error(key: str) -> str:
     """What is wrong with the list in a field; "" if nothing is."""
-    error = st.session_state.get(WRONG)
-    return error[2] if error and error[:2] == (key, st.session_state.get(key)) else ""
+    wrong = from_session(WrongList).found
+    return wrong[2] if wrong and wrong[:2] == (key, st.session_state.get(key)) else ""
 
 
 def _silence_by_button(stack: str, layer: int, neurons: list[int]) -> None:
@@ -190,7 +197,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
         layer = frame.options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
     silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
     written = write_neurons(silent)
-    if frame.arrived or (not _list_error(key) and not _names_exactly(st.session_state.get(key), silent, config)):
+    if frame.page_changed or (not _list_error(key) and not _names_exactly(st.session_state.get(key), silent, config)):
         st.session_state[key] = written
     with third:
         st.text_input(

@@ -4,6 +4,7 @@ neurons."""
 from __future__ import annotations
 
 import html
+from collections.abc import Hashable
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime.job import JobQueue
+from pages.runtime.session import from_session
 from pages.runtime.shared import identity
 from pages.runtime.texts import translated
 from transformer.analysis.activations import SHAPES
@@ -34,7 +36,6 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 NAMED = 3  # pieces named in the sentence about a neuron
-LED = "headscope_neurons_led"  # the key (model, sentence, layer, token) and the neuron shown last without a choice
 JOBS: JobQueue[NeuronStatistics] = JobQueue("counts of neurons")
 
 
@@ -62,14 +63,22 @@ def _longest(trace: Trace, stack: str) -> int:
     return max(ordinary or range(len(pieces)), key=lambda index: len(labels(trace)[stack][index]))
 
 
-def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int) -> int:
+@dataclass
+class ShownNeuron:
+    """The neuron that was shown last without a choice. key: model, sentence, layer and token; None before the first."""
+
+    key: tuple[Hashable, ...] | None = None
+    neuron: int = 0
+
+
+def _neuron_to_show(model: Pretrained, trace: Trace, stack: str, layer: int, token: int) -> int:
     """The neuron shown without a choice: if the probe set was counted, the strongest at the token among those with
     TOP_TOKENS examples; else the strongest of all. It stays the same while a person stays at this token."""
     activation = sides(trace)[stack].activation[layer, token]
     key = (*key_of(model), trace.source_text, trace.target_in, stack, layer, token)
-    before = st.session_state.get(LED)
-    if before is not None and before[0] == key:
-        return int(before[1])
+    last = from_session(ShownNeuron)
+    if last.key == key:
+        return last.neuron
     statistics = JOBS.find(key_of(model))
     neuron = int(activation.argmax())
     if statistics is not None:
@@ -77,7 +86,7 @@ def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int)
         order = activation.argsort(descending=True, stable=True)
         often = (activation[order] > statistics.threshold) & (side.counts[layer][order] >= TOP_TOKENS)
         neuron = int(order[int(often.int().argmax())]) if often.any() else neuron
-    st.session_state[LED] = (key, neuron)
+    last.key, last.neuron = key, neuron
     return neuron
 
 
@@ -89,7 +98,7 @@ def _choose(frame: PageFrame, trace: Trace) -> Chosen:
     with third:
         start = _longest(trace, stack) + 1
         token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
-    leader = _leader(frame.model, trace, stack, layer, token) + 1
+    leader = _neuron_to_show(frame.model, trace, stack, layer, token) + 1
     with fourth:
         neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
     return Chosen(stack, layer, token, neuron)

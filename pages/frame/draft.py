@@ -13,53 +13,56 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import streamlit as st
 import tomli_w
 
+from pages.runtime.session import from_session
 from transformer.lessons import Lesson, LessonError, Link, parse_lesson
 from transformer.lessons.lesson import MOST_STOPS, TITLE
 from transformer.lessons.questions import number_in
 from transformer.texts import _
 
 NAME = "~draft"  # in links and in the session; no file has it
-KEY, BEFORE = "headscope_draft", "headscope_draft_before"
 REQUIRED = ("title", "view", "text", "kind", "ask")  # written to the file also while they are empty
-ONLY = {"options": ("choose", "order"), "tolerance": ("number",)}  # field -> kinds of questions that have it
-_numbers = itertools.count(1)
+KINDS_WITH = {"options": ("choose", "order"), "tolerance": ("number",)}  # field -> kinds of questions that have it
+_stop_ids = itertools.count(1)
 
 
 @dataclass
 class DraftStop:
-    """values: the table of a stop, without its question; question: that table, with kind "" for none and with numbers
-    and options as they are typed, an option a line."""
+    """One stop of the draft. values: its table in the lesson's file, without the question.
+
+    question: the table of its question. "kind" is "" for none; numbers are texts as typed, options one text with a line
+    for each.
+    id: of its widgets, whatever its place among the stops.
+    """
 
     values: dict[str, Any]
     question: dict[str, Any] = field(default_factory=dict)
-    id: int = field(default_factory=lambda: next(_numbers))  # of its widgets, whatever its place
+    id: int = field(default_factory=lambda: next(_stop_ids))
 
     def table(self) -> dict[str, Any]:
-        """For the file: without what another kind of question would need."""
+        """Its table in the file, without the fields of other kinds of questions."""
         kind = self.question.get("kind", "")
         values = _filled(self.values | {"cell": _without_empty(self.values.get("cell", ""))})
         if not kind:
             return values
-        made = {name: value for name, value in self.question.items() if kind in ONLY.get(name, (kind,))}
-        if isinstance(options := made.get("options"), str):
-            made["options"] = [line.strip() for line in options.split("\n") if line.strip()]
+        question = {name: value for name, value in self.question.items() if kind in KINDS_WITH.get(name, (kind,))}
+        if isinstance(options := question.get("options"), str):
+            question["options"] = [line.strip() for line in options.split("\n") if line.strip()]
         if kind == "order":
-            made.pop("answer", None)
-        elif kind == "number" and isinstance(made.get("answer"), str):
-            made["answer"] = _number(made["answer"])
-        if isinstance(made.get("tolerance"), str):
-            made["tolerance"] = _number(made["tolerance"])
+            question.pop("answer", None)
+        elif kind == "number" and isinstance(question.get("answer"), str):
+            question["answer"] = _number(question["answer"])
+        if isinstance(question.get("tolerance"), str):
+            question["tolerance"] = _number(question["tolerance"])
         for name in ("options", "answer"):
-            if name in made:
-                made[name] = _without_empty(made[name])
-        return values | {"question": _filled(made)}
+            if name in question:
+                question[name] = _without_empty(question[name])
+        return values | {"question": _filled(question)}
 
     @classmethod
-    def of(cls, table: dict[str, Any]) -> DraftStop:
-        """From a file that can be read."""
+    def from_table(cls, table: dict[str, Any]) -> DraftStop:
+        """The stop of a table in a file that was read without an error."""
         question = dict(table.pop("question", {}))
         if isinstance(options := question.get("options"), list):
             question["options"] = "\n".join(options)
@@ -70,8 +73,8 @@ class DraftStop:
 
 
 def _without_empty(value: Any) -> Any:
-    """What a function computes, without the arguments that are left empty; another value as it is."""
-    return {name: one for name, one in value.items() if one != ""} if isinstance(value, dict) else value
+    """A table with a function and its arguments, without the arguments that are left empty; another value as it is."""
+    return {name: entry for name, entry in value.items() if entry != ""} if isinstance(value, dict) else value
 
 
 def _number(text: str) -> float | str:
@@ -82,23 +85,20 @@ def _number(text: str) -> float | str:
 
 @dataclass
 class Draft:
-    """values: title, about and minutes."""
+    """A lesson that may be incomplete. values: title, about and minutes; chosen: id of the stop that is edited."""
 
     values: dict[str, Any] = field(default_factory=dict)
     stops: list[DraftStop] = field(default_factory=list)
-    chosen: int = 0  # id of the stop that is edited
+    chosen: int = 0
 
     def text(self) -> str:
-        """The file."""
+        """The text of its file."""
         tables = {**_filled(self.values), "stop": [stop.table() for stop in self.stops]}
         return tomli_w.dumps(tables, multiline_strings=True)
 
     def lesson(self, pages: Collection[str]) -> Lesson:
-        """Raises LessonError."""
+        """The lesson, read from that text. Raises LessonError."""
         return parse_lesson(self.text(), NAME, pages)
-
-    def stop(self) -> DraftStop | None:
-        return next((stop for stop in self.stops if stop.id == self.chosen), None)
 
 
 def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,43 +106,58 @@ def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in table.items() if value not in ("", [], 0.0, False) or name in REQUIRED}
 
 
-def find() -> Draft | None:
+@dataclass
+class Drafts:
+    """Of one session. current: the draft; before: as it was before the last thing that was taken away; refused: why the
+    last file was not loaded, to be said once."""
+
+    current: Draft | None = None
+    before: Draft | None = None
+    refused: str = ""
+
+
+def drafts() -> Drafts:
+    """What this session keeps of its lesson."""
+    return from_session(Drafts)
+
+
+def current() -> Draft | None:
     """The draft of this session."""
-    found: Draft | None = st.session_state.get(KEY)
-    return found
+    return drafts().current
 
 
 def start() -> Draft:
     """The draft of this session, an empty one if there is none."""
-    return find() or _keep(Draft({"title": _("My lesson"), "about": "", "minutes": 10}))
+    kept = drafts()
+    kept.current = kept.current or Draft({"title": _("My lesson"), "about": "", "minutes": 10})
+    return kept.current
 
 
-def _keep(draft: Draft) -> Draft:
-    st.session_state[KEY] = draft
-    return draft
-
-
-def remember() -> None:
+def prepare_undo() -> None:
     """Keep the draft as it is now, before something is taken away."""
-    if (draft := find()) is not None:
-        st.session_state[BEFORE] = copy.deepcopy(draft)
+    kept = drafts()
+    if kept.current is not None:
+        kept.before = copy.deepcopy(kept.current)
 
 
-def forget() -> None:
-    st.session_state.pop(KEY, None)
+def delete() -> None:
+    """Begin a new lesson: the session has no draft any more."""
+    drafts().current = None
 
 
 def can_undo() -> bool:
-    return BEFORE in st.session_state
+    """Whether something that was taken away can be brought back."""
+    return drafts().before is not None
 
 
 def undo() -> None:
-    """Callback: the draft before the last thing that was taken away."""
-    _keep(st.session_state.pop(BEFORE))
+    """Callback: the draft as it was before the last thing that was taken away."""
+    kept = drafts()
+    kept.current, kept.before = kept.before, None
 
 
 def add(link: Link, title: str) -> int:
-    """Add a stop with this view and go on editing it. Returns its number; 0 if the lesson is full."""
+    """Add a stop with this view and this title and go on editing it. Returns its number; 0 if the lesson is full."""
     draft = start()
     if len(draft.stops) == MOST_STOPS:
         return 0
@@ -156,20 +171,20 @@ def read(text: str, pages: Collection[str]) -> Draft:
     """The draft of a lesson file. Raises LessonError."""
     parse_lesson(text, NAME, pages)
     values = tomllib.loads(text)
-    stops = [DraftStop.of(table) for table in values.pop("stop")]
+    stops = [DraftStop.from_table(table) for table in values.pop("stop")]
     return Draft(values, stops, stops[0].id)
 
 
 def load(text: str, pages: Collection[str]) -> None:
     """Edit the lesson of a file instead. Raises LessonError, and then the draft stays."""
     draft = read(text, pages)
-    remember()
-    _keep(draft)
+    prepare_undo()
+    drafts().current = draft
 
 
-def found_lesson(pages: Collection[str]) -> Lesson | LessonError | None:
-    """The draft as a lesson to try, or what is missing."""
-    draft = find()
+def as_lesson(pages: Collection[str]) -> Lesson | LessonError | None:
+    """The draft as a lesson to try, or what is missing in it; None if there is no draft."""
+    draft = current()
     if draft is None:
         return None
     try:

@@ -28,15 +28,15 @@ from pages.frame.state import (
     STOP,
     TARGET,
     State,
-    arrive,
     change_state,
     current_state,
     linked_checkpoint,
     max_tokens,
     read_switches,
+    session,
+    state_of_link,
     store_state,
     write_address,
-    written_address,
 )
 from pages.frame.styles import STYLES, folded
 from pages.runtime import cache, language, session_models, short_links, viewer
@@ -53,12 +53,8 @@ from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
 
-PAGE = "headscope_page"
-UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
-TYPED = "headscope_typed"  # languages -> source and target last typed for them
-NOTED = "headscope_noted"  # names of models whose notes were shown
 OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is shown
-OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
+OPEN_MODEL = "open"  # query parameter of links to the model of a run; not kept in the address
 
 
 def no_parts() -> Mapping[str, str]:
@@ -127,19 +123,22 @@ Links = Mapping[Page, StreamlitPage]
 class PageFrame:
     """What the frame knows, for the content of a page.
 
-    model: the chosen checkpoint. options: those of this page. links: every page, in the order of the header.
-    arrived: the session was on another page before this run. part: the chosen part of the page.
-    trace: the pass of the sentence pair; None if the page shows none, if it failed, which the page has said, or if
-        the page is live.
-    live: the browser computes the pass of the sentence pair. pair: it is shown, for the part reads it.
-    lesson: the panel of the open lesson; at_stop: this run shows a stop's own view.
+    model: the chosen checkpoint. options: those of this page. links: every page, in the order of the header. header:
+        its container.
+    page_changed: the session was on another page before this run, so the widgets of this page are new.
+    part: the chosen part of the page.
+    trace: the pass of the sentence pair. None if the page shows no pair, if the pass failed, which the frame has said,
+        or if the page is live.
+    live: the browser computes the pass of the sentence pair. pair: the page shows the sentence pair, because this part
+        reads it. downloads: the header offers files of the trace.
+    lesson: the panel of the open lesson; at_stop: this run opens a stop's own view.
     """
 
     model: Pretrained
     options: Options
     links: Links
     header: st.delta_generator.DeltaGenerator
-    arrived: bool
+    page_changed: bool
     part: str = ""
     trace: Trace | None = None
     live: bool = False
@@ -147,11 +146,11 @@ class PageFrame:
     downloads: bool = False
     lesson: lesson.Panel | None = None
     at_stop: bool = False
-    _last: list[Callable[[], None]] = field(default_factory=list)
+    _drawn_last: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def path(self) -> str:
-        """Of the open page, as links name it."""
+        """The path of the open page, as links have it."""
         return next(page.path for page in self.links if page.name == self.options.page)
 
     @property
@@ -174,10 +173,11 @@ class PageFrame:
 
     def draw_last(self, draw: Callable[[], None]) -> None:
         """Draw something slow after everything else, even after the menus of the header."""
-        self._last.append(bound_to_page(draw))
+        self._drawn_last.append(bound_to_page(draw))
 
     def write_address(self, names: Collection[str]) -> None:
-        """Write what is on the screen to the address, and show it to the class. names: of the page's options."""
+        """Write what is on the screen to the address; of a teacher, also send it to the class. names: of all options of
+        the page."""
         write_address(self.state, self.options.for_address(), names)
         room.show(self.path)
 
@@ -187,7 +187,7 @@ class PageFrame:
         room.offer_back(self.path)
         if self.lesson is not None:
             if self.at_stop:
-                lesson.mark_view(self.lesson.lesson, self.lesson.number, self.options.page)
+                lesson.keep_stop_view(self.lesson.lesson, self.lesson.number, self.options.page)
             self.lesson.offer_back(self.options.page)
         if content.menus:
             opens = None if self.pair else next(link for page, link in self.links.items() if page.first)
@@ -197,12 +197,12 @@ class PageFrame:
             downloads.download_menu(self.header, partial(self._pass_of, self.state), self.state)
         if content.menus:
             page = next(page for page in self.links if page.name == self.options.page)
-            params = {name: text for name, text in written_address().items() if name not in (LESSON, ROOM, STOP)}
+            params = {name: text for name, text in session().address.items() if name not in (LESSON, ROOM, STOP)}
             lessons = next(link for page, link in self.links.items() if page.name == "lessons")
             link.link_menu(self.header, Link(page.path, tuple(params.items())), page.title, lessons)
             with self.header:
                 st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
-        for draw in self._last:
+        for draw in self._drawn_last:
             draw()
 
 
@@ -218,7 +218,8 @@ def on_every_run(function: Callable[[], None]) -> None:
 
 
 def on_open_model(function: Callable[[str], str | None]) -> None:
-    """Ask a page's function which model a link with `open=` opens: its name, "" for no model, None if unknown."""
+    """Ask a page's function which model a link with `open=` opens. It gets the text after `open=` and returns the name
+    of a model, "" for no model, None if it does not know the text."""
     _find_model.append(function)
 
 
@@ -226,6 +227,7 @@ def on_open_model(function: Callable[[str], str | None]) -> None:
 
 
 def _toggle_big() -> None:
+    """Callback: switch between big and usual text."""
     state = current_state()
     if state is not None:
         viewer.keep_big(not state.view.big)
@@ -243,7 +245,7 @@ def switch_checkpoint(name: str) -> None:
     if old is None:
         return
     state = replace(old, checkpoint=name, revision=old.revision + 1)
-    typed = st.session_state.setdefault(TYPED, {})
+    typed = session().typed_texts
     try:
         before, after = session_models.load(old.checkpoint), session_models.load(name)
     except (transformer.CheckpointError, KeyError):
@@ -262,6 +264,7 @@ def switch_checkpoint(name: str) -> None:
 
 
 def _choose_checkpoint() -> None:
+    """Callback: switch to the checkpoint that was chosen in the menu."""
     name, state = st.session_state.get(CHECKPOINT), current_state()
     if isinstance(name, str) and session_models.known(name):
         switch_checkpoint(name)
@@ -293,16 +296,16 @@ def fitting(view: View, model: Pretrained) -> View:
     return replace(view, layer=layer, head=None if view.head is None else min(view.head, model.config.heads - 1))
 
 
-def _open_linked_model(state: State, followed: bool) -> State:
-    """The state with the model of a link within the app, as if it had been chosen in the menu. followed: whether this
-    run followed a link; one from the Training page names a run."""
-    if followed and CHECKPOINT in st.query_params:
+def _open_linked_model(state: State, follows_link: bool) -> State:
+    """The state with the model of a link within the app, as if it had been chosen in the menu. follows_link: this run
+    follows a link of another page. A link of the Training page names a run instead of a model."""
+    if follows_link and CHECKPOINT in st.query_params:
         linked, notices = linked_checkpoint(st.query_params[CHECKPOINT], state.checkpoint)
         if linked != state.checkpoint:
             switch_checkpoint(linked)
         state = current_state() or state
         state = store_state(replace(state, notices=(*state.notices, *notices)))
-    asked = st.query_params.get(OPEN)
+    asked = st.query_params.get(OPEN_MODEL)
     if asked is None:
         return state
     model_name = next((name for find in _find_model if (name := find(asked)) is not None), None)
@@ -315,7 +318,8 @@ def _open_linked_model(state: State, followed: bool) -> State:
     return state
 
 
-def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
+def _header(page: Page, links: Links, state: State, page_changed: bool) -> st.delta_generator.DeltaGenerator:
+    """Draw the header as far as it comes before the content; the menus of `finish` are added to it."""
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
         # Streamlit's skip link leads to an element that contains this header; the stylesheet hides that link.
@@ -326,9 +330,9 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         # On a phone a button that unfolds what follows, but the examples (style.css).
         tools = f'<details class="hs-tools"><summary aria-label="{html.escape(_("More"))}">⋯</summary></details>'
         st.html(f'<div class="hs-spring">{tools}</div>', width="stretch")
-        if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
+        if page_changed or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
-        # It may have been deleted.
+        # The open checkpoint may have been deleted, and is listed nevertheless.
         titles = {name: session_models.title(name) for name in (*session_models.names(), state.checkpoint)}
         st.selectbox(
             _("Checkpoint"),
@@ -339,14 +343,14 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             label_visibility="collapsed",
         )
         language.menu()
-        viewer.tell_browser(navigation.asked)
+        viewer.tell_browser(navigation.open_page)
     names = " ".join(listed.path for listed in links)  # for host/streamlit.js: which paths are pages
     st.html(f'<div id="hs-content" tabindex="-1" data-pages="{names}"></div>')
     return header
 
 
 def _read_short_link() -> tuple[str, ...]:
-    """Put the link that a short link stands for into the address; a notice if it is not known."""
+    """Replace a short link in the address by the link that it stands for. Returns a notice if it is not known."""
     code = st.query_params.get(short_links.PARAM)
     if code is None:
         return ()
@@ -375,7 +379,7 @@ def _open_model(state: State) -> Pretrained:
 
 
 def _options_of(page: Page, params: Mapping[str, str]) -> dict[str, Value]:
-    """What a link chooses on a page."""
+    """The options of a page that a link chooses."""
     return {name: text for name, text in params.items() if name in page.content.names}
 
 
@@ -390,8 +394,8 @@ def _read_link(state: State, model: Pretrained, page: Page) -> State:
     start = [example.view for example in examples(model) if example.source == state.source]
     asked = _options_of(page, params)
     params = {name: text for name, text in params.items() if name not in asked}
-    begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
-    view, misread = view_from_params(params, layers, config.heads, begin_with)
+    first_view = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
+    view, misread = view_from_params(params, layers, config.heads, first_view)
     if "big" not in params:
         view = replace(view, big=state.view.big)
     if not params.keys() - OF_VIEWER:
@@ -438,7 +442,8 @@ def _drop_missing_lesson(state: State, paths: tuple[str, ...]) -> State:
 
 
 def _open_lesson(frame: PageFrame, paths: tuple[str, ...], parts: tuple[str, ...], at_stop: bool) -> None:
-    """Draw the panel of the lesson, if one is open."""
+    """Draw the panel of the lesson, if one is open. paths: of all pages; parts: labels of the page's other parts;
+    at_stop: this run opens a stop's own view."""
     state = frame.state
     found = lesson.open_lesson(state, paths)
     if found is None:
@@ -449,83 +454,102 @@ def _open_lesson(frame: PageFrame, paths: tuple[str, ...], parts: tuple[str, ...
     frame.lesson.draw(evaluate, frame.trace.id if frame.trace is not None else "")
     frame.at_stop = at_stop
     if at_stop and frame.trace is not None:
-        lesson.press(frame.lesson.stop, frame.model, frame.trace)
+        lesson.choose_cell(frame.lesson.stop, frame.model, frame.trace)
+
+
+def _follow_move(page: Page, links: Links) -> str | None:
+    """Open the link that waits, the new view of a room, or the stop that the first link of a session asks for.
+
+    A link to another page ends this run; the run of that page comes next. Returns why the link was opened that this run
+    draws: "stop" or "room"; None if it is none of these.
+    """
+    kept, paths = session(), tuple(listed.path for listed in links)
+    if kept.move is None or kept.move.why != "page":
+        kept.move = room.news(page.path) or kept.move
+    if kept.move is None or kept.move.why == "stop":
+        kept.move = lesson.view_of_stop(kept.move, kept.state, paths)
+    move, kept.move = kept.move, None
+    target = next((listed for listed in links if move is not None and listed.path == move.link.page), None)
+    if move is not None and target is not None:
+        kept.opened = None if move.why == "page" else move.why
+        if target is not page:
+            st.switch_page(links[target], query_params=dict(move.link.params))
+        st.query_params.from_dict(dict(move.link.params))
+    opened, kept.opened = kept.opened, None
+    return opened
 
 
 def open_frame(page: Page, links: Links) -> PageFrame:
     """Draw everything before the content of a page. If no model can be opened, shows a message and stops the run."""
     content = page.content
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
-    sentence.take_typed()
+    sentence.take_over_typed()
     state = current_state()
     paths = tuple(listed.path for listed in links)
-    jump = navigation.take_jump(paths) or room.take_jump(page.path) or lesson.take_jump(state, paths)
-    if jump is not None and jump[0] in paths:
-        target = next(listed for listed in links if listed.path == jump[0])
-        if target is not page:
-            st.switch_page(links[target], query_params=jump[1])
-        st.query_params.from_dict(jump[1])
-    at_stop, led = lesson.arriving(), room.arriving()
+    opened = _follow_move(page, links)
+    if opened == "room":
+        room.note_opened()
     big = state.view.big if state is not None else viewer.start_big()
-    lesson_open = st.query_params.get(LESSON) if state is None or at_stop or led else state.lesson
+    lesson_open = st.query_params.get(LESSON) if state is None or opened is not None else state.lesson
     narrow = big or bool(lesson_open)  # a lesson takes a part of the window
     scale = ":root{--hs-scale:1.3}" if big else ""
     st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded(narrow)}{scale}</style>")
     rerun_after_reconnect()
     for function in _every_run:
         function()
-    lost = tuple(session_models.take_lost())
-    arrived = st.session_state.get(PAGE) != page.name
+    removed_models = tuple(session_models.take_removed())
+    page_changed = session().page != page.name
     if not session_models.names():
         message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
-    fresh = st.session_state.get(UNREAD, True)
-    returned = state is not None and (went_through_history() or at_stop or led)
-    followed = False  # a link of another page
+    link_unread = not session().link_was_read
+    # Going back or forward, opening a stop or a view of a room: the address says all that is to be shown.
+    restores_address = state is not None and (went_through_history() or opened is not None)
+    follows_link = False  # one of another page, which says only what is to change
     if state is None:
         unknown = _read_short_link()
-        state = arrive(session_models.names(), big)
+        state = state_of_link(session_models.names(), big)
         state = store_state(replace(state, notices=(*unknown, *state.notices)))
-    elif returned:  # the address holds what was on the screen then
-        arrived = True
-        revision = room.revision(state.revision) if led else state.revision + 1
-        state = store_state(replace(arrive(session_models.names(), big), revision=revision))
-    elif arrived:
+    elif restores_address:
+        page_changed = True
+        revision = room.revision(state.revision) if opened == "room" else state.revision + 1
+        state = store_state(replace(state_of_link(session_models.names(), big), revision=revision))
+    elif page_changed:
         # The picture is mounted again and does not know what was chosen since its data was packed. A link of a page may
         # choose something on this one.
-        followed = (params := st.query_params.to_dict()) != written_address()
-        asked = _options_of(page, params) if followed else {}
+        follows_link = (params := st.query_params.to_dict()) != session().address
+        asked = _options_of(page, params) if follows_link else {}
         chosen = {**state.chosen, page.name: asked} if asked else state.chosen
         state = store_state(replace(state, chosen=chosen, revision=state.revision + 1))
-    if arrived:
-        state = _open_linked_model(state, followed)
-    if lost:
+    if page_changed:
+        state = _open_linked_model(state, follows_link)
+    if removed_models:
         if not session_models.known(state.checkpoint):
             switch_checkpoint(session_models.names()[0])
             state = current_state() or state
-        state = store_state(replace(state, notices=(*state.notices, *lost)))
-    st.session_state[PAGE] = page.name
-    header = _header(page, links, state, arrived)
+        state = store_state(replace(state, notices=(*state.notices, *removed_models)))
+    session().page = page.name
+    header = _header(page, links, state, page_changed)
     room.bar(page.path, partial(lesson.answer_in_words, paths))
     model = _open_model(state)
-    if fresh or returned:
+    if link_unread or restores_address:
         state = _read_link(state, model, page)
-        st.session_state[UNREAD] = False
+        session().link_was_read = True
     else:
         state = store_state(replace(state, view=fitting(state.view, model)))
-        if followed:
+        if follows_link:
             state = _follow_link(state, model, page)
     state = _drop_missing_lesson(_drop_missing_switches(state, model), paths)
     for notice in state.notices:
         message(notice)
-    noted = st.session_state.setdefault(NOTED, set())
-    if state.checkpoint not in noted and page.name != "model":  # that page says them always
-        noted.add(state.checkpoint)
+    explained = session().explained_models
+    if state.checkpoint not in explained and page.name != "model":  # that page shows the notes always
+        explained.add(state.checkpoint)
         for note in model.notes:
             message(str(note))
     if state.notices:
         store_state(replace(state, notices=()))
-    frame = PageFrame(model, Options(page.name, arrived), links, header, arrived)
+    frame = PageFrame(model, Options(page.name, page_changed), links, header, page_changed)
     labels = content.parts()
     part = frame.state.chosen.get(page.name, {}).get("part", next(iter(labels), ""))
     frame.pair = content.sentence and part not in content.alone
@@ -534,13 +558,14 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         and live.engine_model() == model.name and not frame.state.lesson
     )  # fmt: skip
     if frame.pair:
-        sentence.fields(model, frame.state, arrived, fresh, quiet=in_browser and room.seat() is None)
+        sentence.fields(model, frame.state, page_changed, link_unread, quiet=in_browser and room.seat() is None)
     if labels:
-        of_model = {one: text for one, text in labels.items() if one == part or content.shown(model.config, one)}
+        of_model = {name: text for name, text in labels.items() if name == part or content.shown(model.config, name)}
         frame.part = frame.options.parts(of_model)
     live.draw(frame.state, quiet=in_browser and room.seat() is None)
     if frame.pair:
         frame.trace, readable = sentence.traced(model, frame.state, switch_checkpoint, in_browser)
         frame.live = in_browser and readable
-    _open_lesson(frame, paths, tuple(label for name, label in labels.items() if name != frame.part), at_stop)
+    other_parts = tuple(label for name, label in labels.items() if name != frame.part)
+    _open_lesson(frame, paths, other_parts, at_stop=opened == "stop")
     return frame

@@ -1,4 +1,5 @@
-"""The link to what is on the screen: to copy, as a QR code, as a short link to type, and as a stop of one's lesson."""
+"""The link to what is on the screen: to copy, as a QR code, as a short link to type, and as a stop of the lesson that a
+person writes."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from pages.frame import draft
 from pages.frame.menus import open_menu
+from pages.frame.state import session
 from pages.runtime import short_links
 from pages.runtime.streamlit import network_address
 from transformer.lessons import Link
@@ -20,7 +22,7 @@ from transformer.lessons.lesson import MOST_STOPS
 from transformer.texts import _
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-MENU, CODE = "hs-link", "hs-qr-asked"
+MENU = "hs-link"  # key of the menu
 
 
 def page_address() -> tuple[str, bool]:
@@ -39,23 +41,23 @@ def page_address() -> tuple[str, bool]:
 
 
 def app_address(path: str) -> tuple[str, bool]:
-    """The same for the app itself; path: of the open page."""
+    """The address of the app itself, and whether others can reach it. path: of the open page."""
     address, reachable = page_address()
     return address.rstrip("/").removesuffix(f"/{path}").rstrip("/") + "/", reachable
 
 
 def link_menu(header: DeltaGenerator, view: Link, title: str, lessons: StreamlitPage) -> None:
-    """The menu; after it, the QR code if it was asked for. view, title: of the open page; lessons: where one's own
-    lesson is edited."""
+    """Draw the menu, and the dialog with the QR code while it is open. view, title: of the open page; lessons: the page
+    where the session's own lesson is edited."""
     menu = open_menu(header, _("Link"), MENU)
     if menu is not None:
         with menu:
             _links()
             _add_to_lesson(view, title, lessons)
-    if (asked := st.session_state.get(CODE)) is not None:  # until it is closed: other runs may come meanwhile
-        link, room, count = asked
+    if (code := session().qr_code) is not None:  # in every run until a person closes it
+        link, room, count = code
         title = _("Scan this code to join room {room}").format(room=room) if room else _("Scan this code")
-        st.dialog(title, width="large", on_dismiss=_close_code)(_show_code)(link, room, count)
+        st.dialog(title, width="large", on_dismiss=_close_qr_code)(_draw_qr_code)(link, room, count)
 
 
 def _links() -> None:
@@ -73,7 +75,7 @@ def _links() -> None:
         else:
             st.code(f"{base}?{short_links.PARAM}={short}", language=None, wrap_lines=True)
     large = _("As large as the window, for phones to scan.")
-    st.button(_("QR code"), key="hs-qr", help=large, on_click=ask_for_code, args=(link,), width="stretch")
+    st.button(_("QR code"), key="hs-qr", help=large, on_click=open_qr_code, args=(link,), width="stretch")
 
 
 def _add_to_lesson(view: Link, title: str, lessons: StreamlitPage) -> None:
@@ -83,22 +85,23 @@ def _add_to_lesson(view: Link, title: str, lessons: StreamlitPage) -> None:
             st.caption(_("This view is stop {number} of your lesson.").format(number=number))
         else:
             st.caption(_("Your lesson is full: it has {most} stops.").format(most=MOST_STOPS))
-    if draft.find() is not None:
+    if draft.current() is not None:
         st.page_link(lessons, label=_("Edit my lesson"), query_params={"part": "own"})
 
 
-def ask_for_code(link: str, room: str = "", count: Callable[[], None] | None = None) -> None:
-    """Callback: show the QR code of a link, as large as the window. room: the code of the room that it opens; count:
-    draws how many have joined."""
-    st.session_state[MENU], st.session_state[CODE] = False, (link, room, count)
+def open_qr_code(link: str, room: str = "", count: Callable[[], None] | None = None) -> None:
+    """Callback: show the QR code of a link, as large as the window, and close the menu. room: the code of the room that
+    it opens; count: draws how many have joined."""
+    st.session_state[MENU] = False
+    session().qr_code = (link, room, count)
 
 
-def _close_code() -> None:
+def _close_qr_code() -> None:
     """Callback."""
-    st.session_state.pop(CODE, None)
+    session().qr_code = None
 
 
-def _show_code(link: str, room: str, count: Callable[[], None] | None) -> None:
+def _draw_qr_code(link: str, room: str, count: Callable[[], None] | None) -> None:
     try:
         drawn = segno.make(link, micro=False).svg_data_uri(dark="#000", light="#fff", border=2, omitsize=True)
     except segno.DataOverflowError:

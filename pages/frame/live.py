@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.frame.state import State, longest, max_tokens
+from pages.frame.state import State, max_characters, max_tokens
 from pages.runtime.engine_files import has_graphs
 from transformer.view.bundle import script
 
 KEY = "live"
-PAUSE = "400ms"  # from the last key until the server is told
+PAUSE = "400ms"  # from the last key until the server gets what was typed
 
 _live = st.components.v2.component("headscope.live", js=script("live"))
 
@@ -27,10 +27,10 @@ def engine_model() -> str:
 
 
 def draw(state: State, quiet: bool) -> None:
-    """Tell the browser what to compute. quiet: the fields do not ask for a run at each pause, the component does when
-    one is due."""
+    """Tell the browser what to compute. quiet: the fields ask for no run after each pause; this component asks for one
+    where the server has something to say of the text."""
     texts = {"source": state.source, "target": state.target}
-    if max(map(len, texts.values())) > longest():  # refused; no answer repeats it
+    if max(map(len, texts.values())) > max_characters():  # the page refuses it, and need not send it back
         texts = dict.fromkeys(texts, "")
     data = {
         "model": state.checkpoint if has_graphs(state.checkpoint) else "",

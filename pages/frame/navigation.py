@@ -4,15 +4,16 @@ than everything else in the header."""
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Protocol
 
 import streamlit as st
 
+from pages.frame.state import Move, session
+from transformer.lessons import Link
 from transformer.texts import _
 
 GO = "go"  # the event by which host/navigation.js asks for a page
-ASKED = "headscope_page_asked"
 
 
 class Listed(Protocol):
@@ -28,22 +29,17 @@ class Listed(Protocol):
     def path(self) -> str: ...
 
 
-def asked(key: str) -> None:
-    """Callback of the component with this key: remember the page that was pressed."""
+def open_page(key: str) -> None:
+    """Callback of the component with this key, which reports the path of the page whose link was pressed."""
     path = getattr(st.session_state.get(key), GO, None)
     if isinstance(path, str):
-        st.session_state[ASKED] = path
-
-
-def take_jump(paths: Iterable[str]) -> tuple[str, Mapping[str, str]] | None:
-    """The page that was pressed since the last run, as a path and no parameters; once."""
-    path = st.session_state.pop(ASKED, None)
-    return (path, {}) if path in set(paths) else None
+        session().move = Move(Link(path), "page")
 
 
 def draw(page: Listed, pages: Iterable[Listed]) -> None:
-    """Those without a group as links, each group as a menu, the open page's with its name; and the one menu of all
-    pages that stands there instead where the header is folded. The browser opens the menus."""
+    """Draw the links. page: the open one; pages: all, in their order. A page without a group is a link, each group is a
+    menu, with the name of the open page in the title of its menu. Where the header is folded, one menu of all pages
+    takes their place. The browser opens the menus."""
     groups: dict[str, list[Listed]] = {}
     for listed in pages:
         groups.setdefault(listed.group, []).append(listed)

@@ -29,9 +29,9 @@ class Options:
     another part or model allows less: there the nearest value is shown.
     """
 
-    def __init__(self, page: str, arrived: bool) -> None:
-        """arrived: the session was on another page before this run, so widgets are new."""
-        self.page, self.arrived = page, arrived
+    def __init__(self, page: str, page_changed: bool) -> None:
+        """page: its name. page_changed: the session was on another page before this run, so its widgets are new."""
+        self.page, self.page_changed = page, page_changed
         self.shown: dict[str, Value] = {}
         self.first_part = ("part", "")
         self.message_place: DeltaGenerator | None = None  # where messages go, if not where the widget is
@@ -132,7 +132,7 @@ class Options:
         """Key and callback of a widget that shows this value now. labels: the labels of its values; when they change,
         the widget is set again, because a browser keeps the label."""
         key = f"{self.page}_{name}"
-        if self.arrived or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
+        if self.page_changed or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
             st.session_state[key] = value
         st.session_state[f"{key}_labels"] = labels
 
@@ -196,7 +196,7 @@ class Options:
         """A panel that folds; the link holds the names of the open ones, joined by dots."""
         is_open = self.is_open(name)
         key = f"{self.page}_{PANEL}_{name}"
-        if self.arrived or st.session_state.get(key) != is_open:
+        if self.page_changed or st.session_state.get(key) != is_open:
             st.session_state[key] = is_open
         return st.expander(label, key=key, on_change=lambda: self.fold(name, bool(st.session_state.get(key))))
 

@@ -1,7 +1,9 @@
 """The room that this session is in: the teacher's view that others follow, and what the members send.
 
-The address names the room, so that a reload comes back to it. A cookie holds who one is: the teacher's secret, or the
-member's id. Size of text, language and theme stay each person's own.
+The address names the room, so that a reload comes back to it. A cookie holds the session's ticket: the teacher's
+secret, or the member's id. Size of text, language and theme stay each person's own.
+
+A "find" is a view that a student has sent to the teacher.
 """
 
 from __future__ import annotations
@@ -10,146 +12,122 @@ import csv
 import functools
 import html
 import io
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 from urllib.parse import quote, unquote
 
 import streamlit as st
 
 from pages.frame import draft
-from pages.frame.link import app_address, ask_for_code
+from pages.frame.link import app_address, open_qr_code
 from pages.frame.messages import capital, message
 from pages.frame.state import (
     CHECKPOINT,
-    FOLDED,
-    GIVEN,
     LESSON,
     ROOM,
-    SEAT,
     SOURCE,
     STOP,
     TARGET,
+    Move,
+    RoomView,
+    Seat,
     current_state,
-    written_address,
+    session,
 )
-from pages.runtime import language, viewer
-from pages.runtime.followers import FOLLOWERS, About, ViewOf, keep_own
+from pages.runtime import cookies, language
+from pages.runtime.followers import FOLLOWERS, About, keep_own
 from pages.runtime.rooms import GUESSED, WATCH, rooms
 from pages.runtime.session_models import own_models
 from pages.runtime.streamlit import session_id, viewer_network
-from transformer.rooms import Member, Room, RoomError, StoreError
+from transformer.lessons import Link
+from transformer.rooms import Member, RoomError, StoreError
 from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, Revealed, read_code
 from transformer.texts import _
 
-LEFT, JUMP, ARRIVING, SAID, ENDING, SHOWN = (
-    f"headscope_room_{name}" for name in ("left", "jump", "arriving", "said", "ending", "shown")
-)
-REVEALED = "headscope_room_revealed"  # in the session: of all rooms that it was in, as of `Room`
-MOST_KEPT = 3_000  # characters in a cookie; a browser drops those above 4,096 bytes
-PUT_AWAY = "headscope_room_put_away"  # in the session: code, and the last view that the bar says no more of
-FIND = "find"  # in the room's view: the number of the student's view that it is
-OWN = frozenset({ROOM, "big", FIND})  # names in links that are not part of the common view
+MOST_REVEALED = 3_000  # characters in the cookie of revealed questions; a browser drops those above 4,096 bytes
+FIND = "find"  # parameter of a room's view that a student has sent: the number of that find
+OWN = frozenset({ROOM, "big", FIND})  # names in links that are not part of the view that a class shares
 LESSONS = "lessons"  # path of the page of lessons
-# Seconds after a call in which a switch that is off comes from a browser that has not drawn the call yet: whatever it
-# asks meanwhile, such as the newest answers, names the value of every field.
-ON_THE_WAY = 3.0
+# For so many seconds after the teacher has called a member back, the browser may send the member's switch "Follow the
+# teacher" as off, because it has not drawn the call yet: each of its messages has the values of all widgets.
+CALL_DELAY = 3.0
 TICK = 1.0  # seconds between two looks at who is there and what was answered
-SLOW_TICK = 3.0  # the same, of a student at least
+SLOW_TICK = 3.0  # the same on a student's screen, at least
 MOST_LOOKS = 10  # in a second, of all students of a room
-EACH_STEP = 1000  # of the room: how far it raises the revision of its members' states
+# A step of a room raises the revision of its members' states by so much: more than the changes of a member in one step.
+REVISIONS_A_STEP = 1000
 MARKS = {True: "✓ ", False: "✗ ", None: ""}
 BINS = 8  # of a histogram of numbers
-Spell = Callable[[str, str], tuple[str, str]]  # the name of a question and an answer -> both as people read them
-
-
-@dataclass
-class Seat:
-    """member: id, "" for the teacher, who has the secret. room, follows, name: as they were at the start of this run.
-    asks_name: the bar asks for a name, until there is one, an answer, or none is wanted. step, shown: what of the room
-    this session has shown last; opened: the same as the address has it; called: when the teacher called this member
-    back; back: a place in the bar for the way back."""
-
-    code: str
-    member: str = ""
-    secret: str = ""
-    room: Room | None = None
-    follows: bool = True
-    name: str = ""
-    asks_name: bool = True
-    step: int = -1
-    shown: tuple[str, Mapping[str, str]] | None = None
-    opened: ViewOf | None = None
-    called: float = -math.inf
-    back: st.delta_generator.DeltaGenerator | None = None
-
-    @property
-    def teaches(self) -> bool:
-        return bool(self.secret)
+InWords = Callable[[str, str], tuple[str, str]]  # the name of a question and an answer -> both as people read them
 
 
 def seat() -> Seat | None:
-    """Of this session; None if it is in no room."""
-    return st.session_state.get(SEAT)
+    """The place of this session in a room; None if it is in no room."""
+    return session().seat
 
 
 def revealed(question: str) -> Revealed | None:
-    """What the room has revealed; of a room that has ended, what it had."""
+    """What the room has revealed of a question, also after the room has ended; None if it has not revealed it."""
     here = seat()
     if here is None:
-        return _known().get(question)
+        return _known_revealed().get(question)
     return here.room.revealed.get(question) if here.room is not None else None
 
 
-def _known() -> Mapping[str, Revealed]:
-    """What the rooms of this session had revealed; after a reload the questions alone, of the browser's last visit."""
-    if REVEALED not in st.session_state:
-        kept = str(st.context.cookies.get(viewer.REVEALED_KEPT, ""))
-        st.session_state[REVEALED] = {unquote(name): Revealed() for name in kept.split("/") if name}
-    return st.session_state[REVEALED]
+def _known_revealed() -> dict[str, Revealed]:
+    """What all rooms of this session have revealed. After a reload only the questions are known, from the cookie."""
+    kept = session()
+    if kept.revealed is None:
+        names = cookies.sent(cookies.REVEALED).split("/")
+        kept.revealed = {unquote(name): Revealed() for name in names if name}
+    return kept.revealed
 
 
-def _know(revealed: Mapping[str, Revealed]) -> None:
-    st.session_state[REVEALED] = revealed
-    kept = ""
+def _keep_revealed(revealed: dict[str, Revealed]) -> None:
+    session().revealed = revealed
+    text = ""
     for name in reversed([*revealed]):  # the newest first
-        if len(kept) + len(quoted := quote(name, safe="")) > MOST_KEPT:
+        if len(text) + len(quoted := quote(name, safe="")) > MOST_REVEALED:
             break
-        kept += f"/{quoted}"
-    st.session_state[viewer.REVEALED_KEPT] = kept
+        text += f"/{quoted}"
+    cookies.change(cookies.REVEALED, text)
 
 
-def forget(lesson: str) -> None:
-    """The lesson begins again: nothing in it is revealed, but by the room of now."""
-    _know({name: about for name, about in _known().items() if name.rpartition(" ")[0] != lesson})
+def forget_revealed(lesson: str) -> None:
+    """Call when a lesson begins again: what earlier rooms have revealed of it is asked again."""
+    known = _known_revealed()
+    _keep_revealed({name: about for name, about in known.items() if name.rpartition(" ")[0] != lesson})
 
 
-def _take(seat: Seat) -> None:
-    st.session_state[SEAT] = seat
-    st.session_state[viewer.SEAT_KEPT] = f"{seat.code}.{'t' if seat.teaches else 'm'}.{seat.secret or seat.member}"
+def _take_seat(seat: Seat) -> None:
+    session().seat = seat
+    ticket = f"t.{seat.secret}" if seat.teaches else f"m.{seat.member}"
+    cookies.change(cookies.SEAT, f"{seat.code}.{ticket}")
 
 
-def _rise(said: str = "") -> None:
-    """Leave the seat; say why."""
-    gone = st.session_state.pop(SEAT, None)
-    if gone is not None:
+def _leave_seat(why: str = "") -> None:
+    """Be in no room any more. why: what to say of it."""
+    kept = session()
+    if kept.seat is not None:
         WATCH.rise(session_id())
-        st.session_state[LEFT] = gone.code
-        st.session_state[viewer.SEAT_KEPT] = ""
-    st.session_state[SAID] = said
+        kept.left_room = kept.seat.code
+        kept.seat = None
+        cookies.change(cookies.SEAT, "")
+    if kept.move is not None and kept.move.why == "room":
+        kept.move = None
+    kept.room_message = why
 
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def _telling(
-    tell: Callable[[str], None],
+def _reporting(
+    report: Callable[[str], None],
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result | None]]:
-    """Decorates a function that asks the rooms: an error of theirs is told, and the page goes on."""
+    """Decorates a function that asks the store of the rooms: an error becomes a sentence, and the page goes on."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result | None]:
         @functools.wraps(function)
@@ -157,7 +135,7 @@ def _telling(
             try:
                 return function(*given, **named)
             except RoomError as error:
-                tell(capital(error) + ".")
+                report(capital(error) + ".")
                 return None
 
         return called
@@ -166,14 +144,15 @@ def _telling(
 
 
 def _say(sentence: str) -> None:
-    st.session_state[SAID] = sentence
+    """Say a sentence in the next run."""
+    session().room_message = sentence
 
 
-_saying, _drawing = _telling(_say), _telling(message)  # of callbacks, and of what draws
+_callback, _drawing = _reporting(_say), _reporting(message)  # for callbacks, and for functions that draw
 
 
-@_saying
-def _ask(method: str, *values: object) -> None:
+@_callback
+def _call_rooms(method: str, *values: object) -> None:
     """Callback: call a method of the rooms."""
     getattr(rooms(), method)(*values)
 
@@ -184,8 +163,8 @@ def teaches() -> bool:
     return here is not None and here.teaches
 
 
-def led() -> bool:
-    """Whether this session follows its teacher, who moves through the lesson."""
+def follows() -> bool:
+    """Whether this session is a member of a room who follows the teacher through the lesson."""
     here = seat()
     return here is not None and not here.teaches and here.follows
 
@@ -193,65 +172,69 @@ def led() -> bool:
 # -- in and out --------------------------------------------------------------------------------------------------------
 
 
-@_saying
+@_callback
 def open_room() -> None:
     """Callback: open a room as its teacher."""
     code, secret = rooms().open()
-    _take(Seat(code, secret=secret))
+    _take_seat(Seat(code, secret=secret))
 
 
 def join(typed: str) -> None:
-    """Callback, or at the start of a run: enter the room of a code, as the one who was there before if there was.
+    """Enter the room of a code, as the same person if this browser was in it before. A callback; also called at the
+    start of a run, for a link.
 
-    Only a wrong code may be told late: a right one lets everybody of a class behind one address in at once."""
+    A wrong code is refused after a wait if many came from this network, but never a right one: a whole class may join
+    from one address at once.
+    """
     code = read_code(typed)
-    kept_code, _dot, kept = str(st.context.cookies.get(viewer.SEAT_KEPT, "")).partition(".")
-    role, _dot, ticket = kept.partition(".") if kept_code == code else ("", "", "")
+    known_code, _dot, known = cookies.sent(cookies.SEAT).partition(".")
+    role, _dot, ticket = known.partition(".") if known_code == code else ("", "", "")
     try:
         if role == "t" and rooms().steers(code, ticket):
-            _take(Seat(code, secret=ticket))
+            _take_seat(Seat(code, secret=ticket))
         else:
             known = ticket if role == "m" else ""
             member = rooms().join(code, known).id
             asks_name = not known or all(one.member != member for one in rooms().answers(code))
-            _take(Seat(code, member, asks_name=asks_name))
-        st.session_state.pop(LEFT, None)
+            _take_seat(Seat(code, member, asks_name=asks_name))
+        session().left_room = ""
     except RoomError as error:
         if not isinstance(error, StoreError):
             time.sleep(GUESSED.count(viewer_network()))
         _say(capital(error) + ".")
 
 
-@_saying
+@_callback
 def _leave() -> None:
     here = seat()
     if here is not None:
         rooms().leave(here.code, here.member)
-        _rise()
+        _leave_seat()
 
 
 def _ask_end(code: str) -> None:
-    st.session_state[ENDING] = code
+    """Callback: ask whether to end the room; "": ask no more."""
+    session().asks_to_end = code
 
 
-@_saying
+@_callback
 def _end() -> None:
     here = seat()
     if here is not None:
         st.session_state["hs-room-class"] = False
         rooms().end(here.code, here.secret)
-        _rise(_("The room {code} has ended; its answers are deleted.").format(code=here.code))
+        _leave_seat(_("The room {code} has ended; its answers are deleted.").format(code=here.code))
 
 
-@_saying
+@_callback
 def _join_typed() -> None:
     if seat() is None and (typed := st.session_state["hs-room-code"]).strip():
         join(typed)
 
 
-def _kept_code() -> str:
-    """Of the room that this browser was in, if it still exists."""
-    code = str(st.context.cookies.get(viewer.SEAT_KEPT, "")).partition(".")[0]
+def _last_code() -> str:
+    """The code of the room that this browser was in last, if the room still exists; else ""."""
+    code = cookies.sent(cookies.SEAT).partition(".")[0]
     try:
         return code if code and rooms().find(code) is not None else ""
     except RoomError:
@@ -260,7 +243,7 @@ def _kept_code() -> str:
 
 def join_or_open() -> None:
     """What the page Lessons has for a class: a room to open, and a code to type."""
-    if stays(LESSONS):
+    if keeps_last_view(LESSONS):
         message(_("The class does not see this page. It keeps the view that you showed last."), "note")
     if seat() is not None:
         return
@@ -269,7 +252,7 @@ def join_or_open() -> None:
             st.form("hs-room-form", border=False, width="content"),
             st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
         ):
-            st.session_state.setdefault("hs-room-code", _kept_code())
+            st.session_state.setdefault("hs-room-code", _last_code())
             st.text_input(
                 _("Join a class"), key="hs-room-code", max_chars=LENGTH + 4, placeholder=_("teacher's code"), width=180
             )
@@ -278,29 +261,29 @@ def join_or_open() -> None:
         st.button(_("For teachers: open a room"), key="hs-room-open", on_click=open_room, help=about)
 
 
-def waits() -> bool:
-    """Draw, on the page Lessons, what members see until their teacher shows a view; whether this is one of them."""
+def draw_waiting() -> bool:
+    """On the page Lessons: for a member who follows, draw what is shown until the teacher shows a view. Returns whether
+    this session is one."""
     here = seat()
-    if here is None or not led():
+    if here is None or not follows():
         return False
-    room, said = _("Room {code}").format(code=here.code), _("You are in. Your teacher's view will appear here.")
-    st.html(f'<div class="hs-room-waits"><b>{html.escape(room)}</b><p role="status">{html.escape(said)}</p></div>')
+    room, text = _("Room {code}").format(code=here.code), _("You are in. Your teacher's view will appear here.")
+    st.html(f'<div class="hs-room-waits"><b>{html.escape(room)}</b><p role="status">{html.escape(text)}</p></div>')
     return True
 
 
 # -- a run -------------------------------------------------------------------------------------------------------------
 
 
-def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
-    """Call at the start of a run of a page. Path and parameters of the view to go to: one that the teacher shows, once.
-
-    A member who goes to another page by himself follows no longer.
+def news(path: str) -> Move | None:
+    """Call at the start of a run. Brings the seat up to date, and returns the move to a new view of the teacher's, for
+    a member who follows. path: of the open page; a member who has opened another page stops following.
     """
     asked = st.query_params.get(ROOM)
-    if seat() is None and asked and st.session_state.get(LEFT) != read_code(asked):
+    if seat() is None and asked and session().left_room != read_code(asked):
         join(asked)
         if seat() is None:
-            st.session_state[LEFT] = read_code(asked)
+            session().left_room = read_code(asked)
     here = seat()
     if here is None:
         return None
@@ -310,90 +293,86 @@ def take_jump(path: str) -> tuple[str, dict[str, str]] | None:
         _say(capital(error) + ".")
         return None
     if found is None:
-        _rise(_("The room {code} has ended.").format(code=here.code))
+        _leave_seat(_("The room {code} has ended.").format(code=here.code))
         return None
     here.room = found
     if found.revealed:
-        _know({**_known(), **found.revealed})
+        _keep_revealed({**_known_revealed(), **found.revealed})
     if here.teaches:
-        jump = st.session_state.pop(JUMP, None)
-    elif member is None:
-        _rise(_("The teacher has removed you from the room {code}.").format(code=here.code))
         return None
-    else:
-        WATCH.sit(session_id(), here.code, here.member, here.room.step)
-        called = member.follows and not here.follows
-        if called:
-            here.called = time.monotonic()
-        here.follows, here.name = member.follows, member.name
-        here.asks_name = here.asks_name and not here.name
-        view = (here.room.path, here.room.params)
-        if FOLLOWERS.moved():  # what the browser shows is not what the last run has drawn
-            here.step, here.shown = -1, None
-        elif here.follows and here.room.step != here.step:
-            _open_sheet(here, view, called)
-        FOLLOWERS.begin(About(view, _look(here.code), _answered()))
-        news = here.follows and here.room.step != here.step and here.room.step > 0 and view != here.shown
-        if here.follows and not news and here.shown is not None and here.room.step > 0 and path != here.shown[0]:
-            _set_follow(here, False)
-        jump = view if news else None
-        if here.follows:
-            here.step, here.shown = here.room.step, view
-    if jump is None:
+    if member is None:
+        _leave_seat(_("The teacher has removed you from the room {code}.").format(code=here.code))
         return None
-    st.session_state[ARRIVING] = True
-    return jump[0], {name: text for name, text in jump[1].items() if name not in OWN} | {ROOM: here.code}
+    WATCH.sit(session_id(), here.code, here.member, found.step)
+    called_back = member.follows and not here.follows
+    if called_back:
+        here.called_back = time.monotonic()
+    here.follows, here.name = member.follows, member.name
+    here.asks_name = here.asks_name and not here.name
+    view = (found.path, found.params)
+    if FOLLOWERS.moved():  # what the browser shows is not what the last run has drawn
+        here.shown_step, here.shown_view = -1, None
+    elif here.follows and found.step != here.shown_step:
+        _show_panel(here, view, called_back)
+    FOLLOWERS.begin(About(view, _look(here.code), _answered_stops()))
+    is_new = here.follows and found.step != here.shown_step and found.step > 0 and view != here.shown_view
+    if here.follows and not is_new and here.shown_view is not None and found.step > 0 and path != here.shown_view[0]:
+        _set_follow(here, False)
+    if here.follows:
+        here.shown_step, here.shown_view = found.step, view
+    return _move_to(view, here) if is_new else None
 
 
-def _open_sheet(here: Seat, view: ViewOf, called: bool) -> None:
-    """At news that the lesson's panel tells, show it to a member who has hidden it: at another stop, when an answer is
-    revealed, and when all are called back, which a member who was elsewhere is told."""
+def _move_to(view: RoomView, here: Seat) -> Move:
+    """The move to a view of the room, without what belongs to one viewer."""
+    params = {name: text for name, text in view[1].items() if name not in OWN} | {ROOM: here.code}
+    return Move(Link(view[0], tuple(params.items())), "room")
 
-    def stop(of: ViewOf) -> tuple[str | None, str | None]:
+
+def _show_panel(here: Seat, view: RoomView, called_back: bool) -> None:
+    """Show the lesson's panel again to a member who has hidden it, where it has news: at another stop, when an answer
+    is revealed (the room's view is the same then), and when all are called back, which is said, too."""
+
+    def stop(of: RoomView) -> tuple[str | None, str | None]:
         return of[1].get(LESSON), of[1].get(STOP)
 
-    if called or here.shown is None or view == here.shown or stop(view) != stop(here.shown):
-        st.session_state[FOLDED] = False
-    if called:
+    before = here.shown_view
+    if called_back or before is None or view == before or stop(view) != stop(before):
+        session().lesson_hidden = False
+    if called_back:
         _say(_("Your teacher has called you back."))
 
 
-def arriving() -> bool:
-    """Whether this run shows a view of the room for the first time; once."""
-    arrives = bool(st.session_state.pop(ARRIVING, False))
-    if arrives:
-        FOLLOWERS.arrive()
-        if (here := seat()) is not None:
-            here.opened = None
-    return arrives
+def note_opened() -> None:
+    """Call in a run that opens a view of the room: `offer_back` compares with the address that this run writes."""
+    FOLLOWERS.arrive()
+    if (here := seat()) is not None:
+        here.opened_view = None
 
 
 def revision(old: int) -> int:
-    """Of the state in a run that shows a view of the room: greater than the old one, and in all sessions the same, so
-    that they draw the same."""
+    """The revision of the state in a run that opens a view of the room: greater than the old one, and the same in all
+    sessions, so that they draw the same."""
     here = seat()
-    return max(old + 1, EACH_STEP * here.step if here is not None else 0)
+    return max(old + 1, REVISIONS_A_STEP * here.shown_step if here is not None else 0)
 
 
-def _answered() -> frozenset[tuple[str, str]]:
+def _answered_stops() -> frozenset[tuple[str, str]]:
     """Lessons and stops with an answer of this session."""
-    given: Mapping[tuple[str, int, str], Any] = st.session_state.get(GIVEN, {})
-    return frozenset((lesson, str(stop)) for lesson, stop, _trace in given)
+    return frozenset((lesson, str(stop)) for lesson, stop, _trace in session().answers or {})
 
 
 def _look(code: str) -> Hashable:
-    """What a member's screen depends on beside the room's view."""
-    chosen = tuple(
-        bool(st.session_state.get(key)) for key in ("hs-room-menu", "hs-room-view", "hs-link", "hs-download", FOLDED)
-    )
+    """What a member's screen depends on beside the room's view: members with equal looks see the same."""
+    menus = [bool(st.session_state.get(key)) for key in ("hs-room-menu", "hs-room-view", "hs-link", "hs-download")]
     state, here = current_state(), seat()
-    chosen += (here is not None and here.asks_name,)
-    return code, language.session_language(), state is not None and state.view.big, chosen, tuple(own_models())
+    asks_name, big = here is not None and here.asks_name, state is not None and state.view.big
+    return code, language.session_language(), big, asks_name, session().lesson_hidden, *menus, *own_models()
 
 
-def stays(path: str) -> bool:
-    """Whether the class keeps its view while the teacher is on this page: on Lessons, to print or to choose what comes
-    next, once the class has seen another page."""
+def keeps_last_view(path: str) -> bool:
+    """Whether the class keeps the view that it has while the teacher is on this page: so it is on Lessons, where a
+    teacher prints or chooses what comes next, once the class has seen another page."""
     here = seat()
     if here is None or not here.teaches or here.room is None:
         return False
@@ -402,32 +381,32 @@ def stays(path: str) -> bool:
 
 @_drawing
 def show(path: str) -> None:
-    """After the address was written: make it the room's view, if this is the teacher."""
+    """Call after the address was written: if this is the teacher, send it to the class. path: of the open page."""
     here = seat()
     if here is None or not here.teaches:
         return
-    view = (path, _common())
-    if stays(path):
+    view = (path, _shared_params())
+    if keeps_last_view(path):
         return
-    number, found = st.session_state.get(SHOWN, (0, None))
-    place = (path, *(view[1].get(name) for name in (LESSON, STOP, CHECKPOINT, SOURCE, TARGET)))
-    if number and found in (None, place):  # elsewhere it is no longer the student's view
-        st.session_state[SHOWN] = (number, place)
+    number, shown_where = session().shown_find
+    where = (path, *(view[1].get(name) for name in (LESSON, STOP, CHECKPOINT, SOURCE, TARGET)))
+    if number and shown_where in (None, where):  # elsewhere it is no longer the student's view
+        session().shown_find = (number, where)
         view[1][FIND] = str(number)
     else:
         end_find()
-    if view != here.shown:
-        here.shown = view
+    if view != here.shown_view:
+        here.shown_view = view
         try:
             rooms().show(here.code, here.secret, *view)
         except StoreError:
-            here.shown = None  # again after the next run
+            here.shown_view = None  # send it again after the next run
             raise
 
 
-def _common() -> dict[str, str]:
-    """What is on the screen, without what nobody else has: a lesson that is being written."""
-    params = {name: text for name, text in written_address().items() if name not in OWN}
+def _shared_params() -> dict[str, str]:
+    """The parameters of what is on the screen, without what nobody else has: a lesson that is being written."""
+    params = {name: text for name, text in session().address.items() if name not in OWN}
     mine = (LESSON, STOP) if params.get(LESSON) == draft.NAME else ()
     return {name: text for name, text in params.items() if name not in mine}
 
@@ -435,20 +414,22 @@ def _common() -> dict[str, str]:
 # -- the bar under the header ------------------------------------------------------------------------------------------
 
 
-def bar(path: str, spell: Spell) -> None:
-    """Who is in the room and what one can do in it; and what was said of a room since the last run."""
-    if said := st.session_state.pop(SAID, ""):
-        message(said)
+def bar(path: str, in_words: InWords) -> None:
+    """Draw who is in the room and what a person can do in it, and the message about a room, if there is one. path: of
+    the open page."""
+    if text := session().room_message:
+        session().room_message = ""
+        message(text)
         keep_own()
     here = seat()
     if here is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-room"):
         if here.teaches:
-            _teacher_bar(here, path, spell)
+            _teacher_bar(here, path, in_words)
         else:
             _member_bar(here, path)
-        here.back = st.empty()
+        here.back_button = st.empty()
         _find_note(here, path)
 
 
@@ -458,24 +439,24 @@ def shows_a_find(path: str) -> bool:
 
 
 def end_find() -> None:
-    """The view that comes now is the teacher's own."""
-    st.session_state.pop(SHOWN, None)
+    """Call when the teacher goes on from a student's view: the next view is the teacher's own."""
+    session().shown_find = (0, None)
 
 
 def _shown_find(path: str) -> str | None:
-    """Its number."""
+    """The number of the student's view that this page shows; None if it shows none."""
     here = seat()
     if here is not None and here.teaches:
-        number, place = st.session_state.get(SHOWN, (0, None))
-        return str(number) if number and (place is None or place[0] == path) else None
-    if here is None or not here.follows or here.shown is None or here.shown[0] != path:
+        number, where = session().shown_find
+        return str(number) if number and (where is None or where[0] == path) else None
+    if here is None or not here.follows or here.shown_view is None or here.shown_view[0] != path:
         return None
-    return here.shown[1].get(FIND)
+    return here.shown_view[1].get(FIND)
 
 
 @_drawing
 def _find_note(here: Seat, path: str) -> None:
-    """What a student wrote about the view that all see now; no name."""
+    """What a student wrote about the view that all see now, without the student's name."""
     number = _shown_find(path)
     note = next((find.text for find in rooms().finds(here.code) if str(find.number) == number), None)
     if note is not None:
@@ -484,40 +465,37 @@ def _find_note(here: Seat, path: str) -> None:
 
 
 def offer_back(path: str) -> None:
-    """After the address was written: a button to the teacher's view, for a member whose view is another one or who does
-    not follow."""
+    """Call after the address was written: draws a button to the teacher's view, for a member who has changed that view
+    or does not follow. path: of the open page."""
     here = seat()
-    if here is None or here.teaches or here.room is None or here.room.step <= 0 or here.back is None:
+    if here is None or here.teaches or here.room is None or here.room.step <= 0 or here.back_button is None:
         return
-    view = (path, _common())
-    here.opened = here.opened or view
-    if view != here.opened or not here.follows:  # who does not follow is not told that the teacher has gone on
+    view = (path, _shared_params())
+    here.opened_view = here.opened_view or view
+    if view != here.opened_view or not here.follows:  # who does not follow is not told that the teacher has gone on
         keep_own()
-        here.back.button(
+        here.back_button.button(
             _("Back to the teacher's view"), key="hs-room-back", on_click=_set_follow, args=(here, True), type="primary"
         )
 
 
-def _link(here: Seat, path: str) -> str:
-    return f"{app_address(path)[0]}?{ROOM}={here.code}"
-
-
-def _teacher_bar(here: Seat, path: str, spell: Spell) -> None:
+def _teacher_bar(here: Seat, path: str, in_words: InWords) -> None:
     _presence(here)
-    code = _link(here, path), here.code, functools.partial(_joined, here)
-    st.button(_("Show the code"), key="hs-room-qr", on_click=ask_for_code, args=code)
+    code = f"{app_address(path)[0]}?{ROOM}={here.code}", here.code, functools.partial(_joined, here)
+    st.button(_("Show the code"), key="hs-room-qr", on_click=open_qr_code, args=code)
     help_text = _("All follow your view again, also those who look around by themselves.")
-    st.button(_("Call all back"), key="hs-room-call", on_click=_ask, args=("call_back", here.code, here.secret),
+    st.button(_("Call all back"), key="hs-room-call", on_click=_call_rooms, args=("call_back", here.code, here.secret),
               help=help_text)  # fmt: skip
     menu = st.popover(_("Class"), key="hs-room-class", on_change="rerun")
     if menu.open:
         with menu:
-            _class(here, spell)
+            _class(here, in_words)
 
 
 @st.fragment(run_every=TICK)
 @_drawing
 def _presence(here: Seat) -> None:
+    """How many students there are and how many follow, and a button to the finds that are new."""
     there = rooms().here(here.code)
     following = sum(member.follows for member in there)
     room = html.escape(_("Room {code}").format(code=here.code))
@@ -526,7 +504,7 @@ def _presence(here: Seat) -> None:
         counted = _("students: {count}, following you: {following}").format(count=len(there), following=following)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
-        code, last = st.session_state.get(PUT_AWAY, ("", 0))
+        code, last = session().finds_put_away
         new = [find.number for find in rooms().finds(here.code) if code != here.code or find.number > last]
         if not new:
             return
@@ -547,25 +525,26 @@ def _joined(here: Seat) -> None:
 
 
 def _put_away(code: str, last: int) -> None:
-    """Callback: say no more in the bar of the views up to this one."""
-    st.session_state[PUT_AWAY] = (code, last)
+    """Callback: name the finds up to this one no more in the bar."""
+    session().finds_put_away = (code, last)
 
 
 def _open_class() -> None:
+    """Callback: open the menu Class."""
     st.session_state["hs-room-class"] = True
 
 
 @st.fragment(run_every=TICK)
 @_drawing
-def _class(here: Seat, spell: Spell) -> None:
-    """What members sent, and who they are: names are folded away, because the class may see this screen."""
+def _class(here: Seat, in_words: InWords) -> None:
+    """What members sent, and who they are. Names are folded away, because the class may see this screen."""
     _finds(here)
     answers, there = rooms().answers(here.code), rooms().here(here.code)
     with st.expander(_("Answers by name ({count})").format(count=len(answers)), key="hs-room-by-name"):
-        _answers(here, answers, _persons(answers, there), spell)
+        _answers(here, answers, _persons(answers, there), in_words)
     with st.expander(_("People ({count})").format(count=len(there)), key="hs-room-people"):
         _people(here, there)
-    if st.session_state.get(ENDING) != here.code:
+    if session().asks_to_end != here.code:
         st.button(_("End the room"), key="hs-room-end", on_click=_ask_end, args=(here.code,))
         return
     sure = _("End the room? Nobody has answered a question in it.")
@@ -574,7 +553,7 @@ def _class(here: Seat, spell: Spell) -> None:
     message(sure.format(count=len(answers)), "note")
     with st.container(horizontal=True, gap="small"):
         if answers:
-            _save_answers(here, spell, "hs-room-csv-end")
+            _save_answers(here, in_words, "hs-room-csv-end")
         if st.button(_("End and delete"), key="hs-room-end-now", on_click=_end):
             st.rerun()  # the page, not only this menu
         st.button(_("Keep the room"), key="hs-room-keep", on_click=_ask_end, args=("",), type="primary")
@@ -583,7 +562,7 @@ def _class(here: Seat, spell: Spell) -> None:
 def _persons(answers: list[Given], there: list[Member]) -> dict[str, str]:
     """Member -> "Person 1" and so on: those who are there, then those who have left and answered."""
     ids = dict.fromkeys([member.id for member in there] + [given.member for given in answers])
-    return {one: _("Person {number}").format(number=number) for number, one in enumerate(ids, start=1)}
+    return {member: _("Person {number}").format(number=number) for number, member in enumerate(ids, start=1)}
 
 
 def _people(here: Seat, there: list[Member]) -> None:
@@ -594,9 +573,9 @@ def _people(here: Seat, there: list[Member]) -> None:
             text = name if member.follows else _("{name} (looks around)").format(name=name)
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if member.name:
-                st.button(_("Remove the name"), key=f"hs-room-unname-{member.id}", on_click=_ask,
+                st.button(_("Remove the name"), key=f"hs-room-unname-{member.id}", on_click=_call_rooms,
                           args=("remove_name", here.code, here.secret, member.id), type="tertiary")  # fmt: skip
-            st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=_ask,
+            st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=_call_rooms,
                       args=("remove", here.code, here.secret, member.id), type="tertiary")  # fmt: skip
     st.caption(_("A room ends by itself after {hours} hours.").format(hours=HOURS))
 
@@ -612,65 +591,68 @@ def _finds(here: Seat) -> None:
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if st.button(_("Show to all"), key=f"hs-room-project-{find.number}", on_click=_project, args=(find,)):
                 st.rerun()
-            st.button(_("Remove"), key=f"hs-room-unfind-{find.number}", on_click=_ask,
+            st.button(_("Remove"), key=f"hs-room-unfind-{find.number}", on_click=_call_rooms,
                       args=("remove_find", here.code, here.secret, find.number), type="tertiary")  # fmt: skip
 
 
 def _project(find: Find) -> None:
-    """Callback: the student's view, at the teacher's stop of the lesson."""
-    now = {name: text for name, text in written_address().items() if name in (LESSON, STOP)}
+    """Callback: show a student's view to all, at the stop of the lesson where the teacher is."""
+    here = seat()
+    if here is None:
+        return
+    stop = {name: text for name, text in session().address.items() if name in (LESSON, STOP)}
     view = {name: text for name, text in find.params.items() if name not in (LESSON, STOP)}
-    st.session_state[JUMP], st.session_state[SHOWN] = (find.path, view | now), (find.number, None)
+    session().move, session().shown_find = _move_to((find.path, view | stop), here), (find.number, None)
     st.session_state["hs-room-class"] = False
 
 
-def _answers(here: Seat, answers: list[Given], persons: Mapping[str, str], spell: Spell) -> None:
-    """A table, people down, questions across. Names only if asked for, and what is right only once it is revealed,
-    because the class may see this screen."""
+def _answers(here: Seat, answers: list[Given], persons: Mapping[str, str], in_words: InWords) -> None:
+    """A table with a row for each person and a column for each question. Names are shown only if asked for, and what is
+    right only once it is revealed, because the class may see this screen."""
     if not answers:
         return
     names = any(given.name for given in answers) and st.toggle(_("Show the names"), key="hs-room-answer-names")
     people = {given.member: (given.name if names else "") or persons[given.member] for given in answers}
-    titles = {given.question: spell(given.question, "")[0] for given in answers}
-    said = {
+    titles = {given.question: in_words(given.question, "")[0] for given in answers}
+    texts = {
         (given.member, given.question): (MARKS[given.verdict] if revealed(given.question) else "")
-        + spell(given.question, given.answer)[1]
+        + in_words(given.question, given.answer)[1]
         for given in answers
     }
     head = "".join(f"<th>{html.escape(title)}</th>" for title in titles.values())
     rows = "".join(
         f"<tr><th>{html.escape(person)}</th>"
-        + "".join(f"<td>{html.escape(said.get((member, question), ''))}</td>" for question in titles)
+        + "".join(f"<td>{html.escape(texts.get((member, question), ''))}</td>" for question in titles)
         + "</tr>"
         for member, person in people.items()
     )
     st.html(f'<div class="hs-room-table"><table><tr><th></th>{head}</tr>{rows}</table></div>')
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _save_answers(here, spell, "hs-room-csv")
+        _save_answers(here, in_words, "hs-room-csv")
         chosen = st.selectbox(
-            _("Remove an answer"), list(said), index=None, key="hs-room-unanswer", placeholder=_("Remove an answer"),
-            format_func=lambda place: f"{people[place[0]]}, {titles[place[1]]}: {said[place]}",
+            _("Remove an answer"), list(texts), index=None, key="hs-room-unanswer", placeholder=_("Remove an answer"),
+            format_func=lambda place: f"{people[place[0]]}, {titles[place[1]]}: {texts[place]}",
             label_visibility="collapsed",
         )  # fmt: skip
         if chosen is not None:
-            st.button(_("Remove"), key="hs-room-unanswer-now", on_click=_ask,
+            st.button(_("Remove"), key="hs-room-unanswer-now", on_click=_call_rooms,
                       args=("remove_answer", here.code, here.secret, *chosen))  # fmt: skip
 
 
-def _save_answers(here: Seat, spell: Spell, key: str) -> None:
+def _save_answers(here: Seat, in_words: InWords, key: str) -> None:
     st.download_button(
-        _("All answers as CSV"), lambda: as_csv(rooms().answers(here.code), spell), key=key,
+        _("All answers as CSV"), lambda: as_csv(rooms().answers(here.code), in_words), key=key,
         file_name=f"room-{here.code}.csv", mime="text/csv", on_click="ignore",
     )  # fmt: skip
 
 
-def as_csv(answers: list[Given], spell: Spell) -> bytes:
-    """One line an answer. A text that a spreadsheet would take for a formula starts with an apostrophe."""
+def as_csv(answers: list[Given], in_words: InWords) -> bytes:
+    """A line for each answer. A text that a spreadsheet would take for a formula starts with an apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["question", "name", "answer", "right"])
     for given in answers:
-        row = [given.question, given.name, spell(given.question, given.answer)[1]]
+        row = [given.question, given.name, in_words(given.question, given.answer)[1]]
         writer.writerow([f"'{cell}" if cell[:1] in "=+-@\t" and cell else cell for cell in row]
                         + [{True: "yes", False: "no", None: ""}[given.verdict]])  # fmt: skip
     return text.getvalue().encode("utf-8-sig")
@@ -685,7 +667,7 @@ def _member_bar(here: Seat, path: str) -> None:
             st.button(_("OK"), key="hs-room-named", on_click=_name_once)
     menu = st.popover(_("Room {code}").format(code=here.code), key="hs-room-menu", on_change="rerun")
     if menu.open:
-        keep_own()  # it has one's name
+        keep_own()  # it has this person's name
         st.session_state["hs-room-name"] = here.name
         with menu:
             about = _("Your teacher sees it beside your answers; the class does, too, if the list is opened for all.")
@@ -703,21 +685,21 @@ def _member_bar(here: Seat, path: str) -> None:
     st.toggle(_("Follow the teacher"), key="hs-room-follow", on_change=_follow)
 
 
-@_saying
+@_callback
 def _follow() -> None:
     here = seat()
     follows = bool(st.session_state["hs-room-follow"])
-    if here is not None and (follows or time.monotonic() - here.called > ON_THE_WAY):
+    if here is not None and (follows or time.monotonic() - here.called_back > CALL_DELAY):
         _set_follow(here, follows)
 
 
 def _set_follow(here: Seat, follows: bool) -> None:
     rooms().follow(here.code, here.member, follows)
     here.follows = follows
-    here.step, here.shown = -1, None  # who comes back goes to the teacher's view
+    here.shown_step, here.shown_view = -1, None  # who follows again goes to the teacher's view
 
 
-@_saying
+@_callback
 def _rename(field: str) -> None:
     here = seat()
     if here is not None:
@@ -731,11 +713,11 @@ def _name_once() -> None:
         here.asks_name = False
 
 
-@_saying
+@_callback
 def _send(path: str) -> None:
     here = seat()
     if here is not None:
-        rooms().send(here.code, here.member, path, _common(), st.session_state["hs-room-note"])
+        rooms().send(here.code, here.member, path, _shared_params(), st.session_state["hs-room-note"])
         st.session_state["hs-room-note"], st.session_state["hs-room-view"] = "", False
         st.toast(_("Your view was sent to the teacher."), icon=":material/check:")
 
@@ -743,7 +725,7 @@ def _send(path: str) -> None:
 # -- the questions of a lesson, asked in a room --------------------------------------------------------------------
 
 
-@_saying
+@_callback
 def send_answer(question: str, answer: str, verdict: bool | None) -> None:
     """A member's answer; nothing for the teacher or outside of a room."""
     here = seat()
@@ -773,11 +755,11 @@ def own_answers() -> list[Given]:
     here = seat()
     if here is None or here.teaches:
         return []
-    return [one for one in rooms().answers(here.code) if one.member == here.member]
+    return [given for given in rooms().answers(here.code) if given.member == here.member]
 
 
 @_drawing
-def given(question: str) -> list[Given]:
+def answers_to(question: str) -> list[Given]:
     """All answers to a question; none outside of a room."""
     here = seat()
     return rooms().answers(here.code, question) if here is not None else []
@@ -790,9 +772,9 @@ def counts(answers: list[str], numbers: bool = False) -> dict[str, int]:
 
 @st.fragment(run_every=TICK)
 @_drawing
-def answered(question: str, draw: Callable[[list[Given]], None]) -> None:
-    """For the teacher, before the answer is revealed: how many have answered; what, if wanted, because the class may
-    see this screen. draw: draws the answers, or the options alone."""
+def answers_so_far(question: str, draw: Callable[[list[Given]], None]) -> None:
+    """For the teacher, before the answer is revealed: how many have answered, and on demand what, because the class may
+    see this screen. draw: draws the answers, or with none of them the options."""
     here = seat()
     if here is None:
         return
@@ -808,24 +790,24 @@ def _count(here: Seat, answers: list[Given]) -> None:
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
 
 
-def counted(question: str) -> None:
-    """For a student who has answered, whose screen is no other's: how many have."""
+def count_of_answers(question: str) -> None:
+    """For a student who has answered: how many have. It is drawn again every few seconds, less often in large rooms."""
     here = seat()
     if here is not None:
         every = max(SLOW_TICK, len(rooms().here(here.code)) / MOST_LOOKS)
-        st.fragment(_counted, run_every=every)(question)
+        st.fragment(_count_of_answers, run_every=every)(question)
 
 
 @_drawing
-def _counted(question: str) -> None:
+def _count_of_answers(question: str) -> None:
     here = seat()
     if here is not None:
         _count(here, rooms().answers(here.code, question))
 
 
-@_saying
+@_callback
 def reveal(question: str, right: str) -> None:
-    """Callback of the teacher. right: what is right for the sentence of now."""
+    """Callback of the teacher: show all what is right. right: for the open sentence."""
     here, state = seat(), current_state()
     if here is not None and state is not None:
         rooms().reveal(here.code, here.secret, question, right, state.source)

@@ -15,15 +15,16 @@ from pages.frame.examples import examples
 from pages.frame.menus import open_menu
 from pages.frame.messages import capital, message
 from pages.frame.state import (
-    LONGEST,
+    LONGEST_TEXT,
     SOURCE,
     TARGET,
     State,
     change_state,
     current_state,
-    keep_typed,
-    longest,
+    keep_sentence_of_stop,
+    max_characters,
     max_tokens,
+    session,
     store_state,
 )
 from pages.runtime import cache, session_models
@@ -38,47 +39,47 @@ from transformer.tracing.trace import Trace
 from transformer.view.examples import Example
 from transformer.view.languages import languages, load_language
 
-LANGUAGES = {"HANGUL": "ko"}  # script -> the language of this app that is written in it
-# script -> how the names of models that read it begin, and what of it they read: a bundled one, and those that
-# `headscope get Helsinki-NLP/opus-mt-ko-en` and the like fetch
-READERS = {"HANGUL": {"ko-numbers": N_("digits or Korean numerals"), "opus-mt-ko-": N_("Korean sentences")}}
+LANGUAGES_OF_SCRIPTS = {"HANGUL": "ko"}  # script -> the language of this app that is written in it
+# Script -> how the names of models begin that read it, and what of it they read: a bundled one, and those that
+# `headscope get Helsinki-NLP/opus-mt-ko-en` and the like fetch.
+MODELS_FOR_SCRIPTS = {"HANGUL": {"ko-numbers": N_("digits or Korean numerals"), "opus-mt-ko-": N_("Korean sentences")}}
 LANGUAGE_MENUS = ("headscope_source_language", "headscope_target_language")  # keys
-QUOTED = 20  # characters of an unknown token that a message quotes
-DRAWN = "headscope_fields"  # in the session: the texts of the fields as the last run drew them
-CHOSEN = "headscope_example"  # in the session: an example was chosen in this run
+LONGEST_QUOTE = 20  # characters of an unknown token that a message quotes
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9% of the training's sources have at most
 
 
-def _typed() -> None:
-    change_state(**{side: st.session_state[side][: LONGEST + 1] for side in (SOURCE, TARGET)})
-    keep_typed()
+def _store_typed() -> None:
+    """Callback: take over the texts of both fields."""
+    change_state(**{side: st.session_state[side][: LONGEST_TEXT + 1] for side in (SOURCE, TARGET)})
+    keep_sentence_of_stop()
 
 
-def take_typed() -> None:
-    """Take over what was typed since the last run into fields that do not ask for one."""
-    drawn, state = st.session_state.get(DRAWN), current_state()
+def take_over_typed() -> None:
+    """Take over what was typed since the last run into fields that do not ask for a run (`fields`, quiet)."""
+    drawn, state = session().drawn_texts, current_state()
     if state is None or drawn != (state.source, state.target):  # Python has changed the texts
         return
-    held = tuple(st.session_state.get(side) for side in (SOURCE, TARGET))
-    if held != drawn and all(isinstance(text, str) for text in held):
-        _typed()
+    now = tuple(st.session_state.get(side) for side in (SOURCE, TARGET))
+    if now != drawn and all(isinstance(text, str) for text in now):
+        _store_typed()
 
 
-def _show(example: Example) -> None:
+def _open_example(example: Example) -> None:
+    """Callback: show an example's sentence pair and its view."""
     state = current_state()
     if state is not None:
-        st.session_state[CHOSEN] = True
+        session().example_chosen = True
         view = state.view.of_example(example.view)
         store_state(
             replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1)
         )
-        keep_typed()
+        keep_sentence_of_stop()
 
 
 def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
     """Label of a field with the number of tokens used, so that a person sees the limit coming. Of a text that is too
     long only the beginning is counted."""
-    text = text[: longest()]
+    text = text[: max_characters()]
     language = plain_markdown(translate(model.languages[0 if side == SOURCE else 1]))
     used = len(model.tokenizer_of(side).encode(text))
     if side == SOURCE:
@@ -93,8 +94,9 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
 
 
 def example_menu(header: DeltaGenerator, model: Pretrained, state: State, opens: StreamlitPage | None) -> None:
-    """opens: the page on which a chosen example opens; None: this one."""
-    if st.session_state.pop(CHOSEN, False) and opens is not None:
+    """Draw the menu of examples. opens: the page on which a chosen example opens; None: this one."""
+    chosen, session().example_chosen = session().example_chosen, False
+    if chosen and opens is not None:
         st.switch_page(opens)
     loaded = examples(model)
     # A new key makes a new, closed menu, so that a chosen example is not covered.
@@ -113,18 +115,19 @@ def _example_button(index: int, example: Example) -> None:
     st.button(
         plain_markdown(translate(example.title)),
         key=f"example-{index}",
-        on_click=_show,
+        on_click=_open_example,
         args=(example,),
         width="stretch",
     )
     st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(translate(example.look))}</p>')
 
 
-def fields(model: Pretrained, state: State, arrived: bool, fresh: bool, quiet: bool) -> None:
+def fields(model: Pretrained, state: State, page_changed: bool, new_session: bool, quiet: bool) -> None:
     """The two text fields; typed text stays, whatever happens to it.
 
-    arrived: the session was on another page before. fresh: the session is new, but its page may be older. quiet: what
-    is typed waits for the next run (`take_typed`), since the browser computes it.
+    page_changed: the session was on another page before this run. new_session: the browser's page may be older than the
+    session, and its fields may hold what a person typed while the server was away. quiet: typing asks for no run, since
+    the browser computes what is shown; the next run takes the texts over (`take_over_typed`).
     """
     limit = model.token_limit(max_tokens())
     with st.container(key="hs-sentence"):
@@ -133,19 +136,18 @@ def fields(model: Pretrained, state: State, arrived: bool, fresh: bool, quiet: b
     if model.codes is not None:
         _language_menus(model, (left, right))
     for column, side, text in ((left, SOURCE, state.source), (right, TARGET, state.target)):
-        if not fresh and (arrived or st.session_state.get(side) != text):
+        if not new_session and (page_changed or st.session_state.get(side) != text):
             st.session_state[side] = text
         shown[side] = column.text_input(
             _label(model, side, text, limit),
-            # Not set in a new session: its page may be older and have lost its server while a person typed.
-            text if fresh else "",
+            text if new_session else "",  # the field of an older page keeps what it holds
             key=side,
-            on_change="ignore" if quiet else _typed,
+            on_change="ignore" if quiet else _store_typed,
             placeholder=_("type a sentence") if side == SOURCE else _("the model's own output"),
             live=engine.PAUSE,
         )
-    st.session_state[DRAWN] = (shown[SOURCE], shown[TARGET])
-    if fresh and shown != {SOURCE: state.source, TARGET: state.target}:
+    session().drawn_texts = (shown[SOURCE], shown[TARGET])
+    if new_session and shown != {SOURCE: state.source, TARGET: state.target}:
         change_state(source=shown[SOURCE], target=shown[TARGET])
         st.rerun()
 
@@ -162,6 +164,7 @@ def _language_menus(model: Pretrained, columns: Sequence[DeltaGenerator]) -> Non
 
 
 def _choose_languages() -> None:
+    """Callback: open the model for the two languages of the menus."""
     state, (source, target) = current_state(), (st.session_state.get(key) for key in LANGUAGE_MENUS)
     if state is not None and isinstance(source, str) and isinstance(target, str):
         name = f"{session_models.base_name(state.checkpoint)}{SPOKEN}{source}-{target}"
@@ -177,45 +180,55 @@ def example_line(model: Pretrained, state: State) -> None:
 
 
 def _unreadable(model: Pretrained, text: str, ids: Sequence[int]) -> bool:
-    """Whether a model that is no toy can read nothing of a text: en-de has some letters of other scripts in its
-    vocabulary, which stood in names; of other models most tokens are unknown. ids: with </s>."""
-    letters = script(text)
+    """Whether a model that is no toy can read nothing of a text. ids: of its tokens, with </s>.
+
+    en-de has some letters of other scripts in its vocabulary, because they stood in names, so the script decides. Other
+    models cannot read a text if most of its tokens are unknown to them.
+    """
+    written_in = script(text)
     if english_to_german(model):
-        return letters not in ("LATIN", None)
+        return written_in not in ("LATIN", None)
     unknown = ids.count(model.config.unk_id)
-    return letters is not None and 2 * unknown > len(ids) - 1  # without </s>
+    return written_in is not None and 2 * unknown > len(ids) - 1  # without </s>
 
 
-def _warn_of_text(model: Pretrained, text: str, ids: Sequence[int], switch: Callable[[str], None]) -> None:
-    """Say first what makes the output meaningless: a text in a language that the model does not read."""
+def _warn_of_text(
+    model: Pretrained,
+    text: str,
+    ids: Sequence[int],
+    switch: Callable[[str], None],
+    example: Example | None,
+) -> None:
+    """Warn of a text that makes the output meaningless, because it is in a language that the model does not read. ids:
+    of its tokens; switch: to another model, by its name; example: of the model, to offer instead."""
     language = N_("English") if english_to_german(model) else model.languages[0]
     toy = outside(text, model.languages)
     if toy or _unreadable(model, text, ids):
         sentence = N_("This model reads {language} only. It cannot read this text; its output means nothing.")
         if toy:
             sentence, language = OUTSIDE, toy.what
-        letters = script(text)
-        speakers = [reader_language()]
-        if (code := LANGUAGES.get(letters or "")) in languages() and code != speakers[0].code:
-            speakers.insert(0, load_language(code))  # first of all in the language of the text
-        said = []
-        for speaker in speakers:
-            with in_language(speaker):
-                said.append(translate(sentence, language=translate(language)))
-        message(" ".join(said))
-        _offer(model, letters, switch)
+        written_in = script(text)
+        said_in = [reader_language()]
+        if (code := LANGUAGES_OF_SCRIPTS.get(written_in or "")) in languages() and code != said_in[0].code:
+            said_in.insert(0, load_language(code))  # the language of the text comes first
+        warnings = []
+        for spoken in said_in:
+            with in_language(spoken):
+                warnings.append(translate(sentence, language=translate(language)))
+        message(" ".join(warnings))
+        _offer(model, written_in, switch, example)
     elif (other := other_language(text, model.languages[0])) is not None:
         message(_("This looks like {other}. This model reads {language}, so its output means little.").format(
             other=translate(other), language=translate(language)))  # fmt: skip
 
 
-def _offer(model: Pretrained, letters: str | None, switch: Callable[[str], None]) -> None:
-    """Buttons: a text that this model reads, and the models that read texts in these letters."""
+def _offer(model: Pretrained, written_in: str | None, switch: Callable[[str], None], example: Example | None) -> None:
+    """Buttons: a text that this model reads, and models that read texts in this script."""
     with st.container(horizontal=True, gap="small", key="hs-offers"):
-        for example in examples(model)[:1]:
+        if example is not None:
             label = _("Example: {text}").format(text=example.source)
-            st.button(plain_markdown(label), key="offer-example", on_click=_show, args=(example,))
-        for begins, language in READERS.get(letters or "", {}).items():
+            st.button(plain_markdown(label), key="offer-example", on_click=_open_example, args=(example,))
+        for begins, language in MODELS_FOR_SCRIPTS.get(written_in or "", {}).items():
             for name in session_models.names():
                 if name.startswith(begins) and name != model.name:
                     label = _("Open {name}, which reads {language}").format(name=name, language=translate(language))
@@ -223,7 +236,7 @@ def _offer(model: Pretrained, letters: str | None, switch: Callable[[str], None]
 
 
 def _open_reader(name: str, switch: Callable[[str], None]) -> None:
-    """Switch to a model; the text stays if the model knows all its tokens."""
+    """Callback: switch to a model; the text stays if the model knows all its tokens."""
     before = current_state()
     switch(name)
     after = current_state()
@@ -239,6 +252,7 @@ def _open_reader(name: str, switch: Callable[[str], None]) -> None:
 
 
 def _note_length(model: Pretrained, tokens: int) -> None:
+    """Say where a text is longer than nearly all texts of the model's training."""
     longest = model.metrics.get(TRAINED_UP_TO)
     if isinstance(longest, int) and tokens > longest:
         sentence = _(
@@ -261,10 +275,11 @@ def traced(model: Pretrained, state: State, switch: Callable[[str], None], live:
         state.target: _("The target text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
     }
     for text, sentence in too_long.items():
-        if len(text) > longest():
-            message(sentence.format(count=len(text), limit=longest()), "error")
+        if len(text) > max_characters():
+            message(sentence.format(count=len(text), limit=max_characters()), "error")
             return None, False
     given, trace = state.target.strip() and state.target, None
+    example = next(iter(examples(model)), None)  # read before anything is drawn, since it may take a while
     try:
         sides = [_tokens(model, SOURCE, state.source), *([_tokens(model, TARGET, given)] if given else [])]
         if not live:
@@ -272,11 +287,11 @@ def traced(model: Pretrained, state: State, switch: Callable[[str], None], live:
     except InputError as error:
         message(capital(error) + ".", "error")
         return None, False
-    read = sides[0][0]
-    _warn_of_text(model, state.source, read, switch)
-    _note_length(model, len(read))
+    source_ids = sides[0][0]
+    _warn_of_text(model, state.source, source_ids, switch, example)
+    _note_length(model, len(source_ids))
     unknown = [
-        label if len(label) <= QUOTED else f"{label[:QUOTED]}…"
+        label if len(label) <= LONGEST_QUOTE else f"{label[:LONGEST_QUOTE]}…"
         for ids, labels in sides
         for token_id, label in zip(ids, labels, strict=True)
         if token_id == model.config.unk_id

@@ -1,33 +1,36 @@
-"""The state that all pages share: in the session, and always in the address bar."""
+"""What one browser session keeps for the page frame, and the state that all pages share, which is always in the address
+bar."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.runtime import session_models
+from pages.runtime.session import from_session
 from transformer.checkpoints.folder import CheckpointError
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint
+from transformer.lessons import Link
 from transformer.model.config import ModelConfig
+from transformer.rooms import Room
+from transformer.rooms.store import Revealed
 from transformer.texts import _
 from transformer.view.state import View
 
-KEY = "headscope"
-WRITTEN = "headscope_written"  # in the session: the parameters that were written last
-# Most characters of a text that a session holds, and for each token that is allowed: words have about 5 characters a
-# token, but a tokenizer reads any number of unknown ones as one.
-LONGEST, EACH = 100_000, 32
+# Most characters of a text that a session holds, and those for each token that is allowed: words have about 5
+# characters a token, but a tokenizer reads any number of unknown ones as one.
+LONGEST_TEXT, CHARACTERS_A_TOKEN = 100_000, 32
 START = "The man who called me yesterday is my brother."
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar
 LESSON, STOP = "lesson", "stop"  # names in the address bar
 ROOM = "room"  # name in the address bar: the code of the room that this session is in
-FOLDED, GIVEN = "headscope_lesson_folded", "headscope_lesson_answers"  # in the session (pages/frame/lesson.py)
-TYPED = "headscope_typed_at_stop"  # in the session: (lesson, stop) -> the sentence that was typed or chosen there
-SEAT = "headscope_seat"  # in the session: where it sits in that room (pages/frame/room.py)
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,8 @@ class State:
     """checkpoint: name; source, target: texts as typed; view: the picture; switches: those of the lab;
     chosen: page -> option -> value, a text while only a link asked for it (`options`);
     lesson, stop: the open lesson, "" for none, and the stop it is at, from 1;
-    revision: counts Python's changes of view or switches, so that the browser takes them over; renew: raise the
-    revision after the browser's last report was read; notices: sentences to show once."""
+    revision: counts Python's changes of view or switches, so that the browser takes them over; renew: the revision must
+    be raised, but not before what the browser reported last was read; notices: sentences to show once."""
 
     checkpoint: str
     source: str = START
@@ -51,24 +54,144 @@ class State:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Move:
+    """A link within the app that the next run opens, whatever page is open. why: "page", a person chose a page; "stop",
+    a stop of a lesson, where a link that names no view stands for the stop's own; "room", a view that a room shows."""
+
+    link: Link
+    why: Literal["page", "stop", "room"]
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """An answer that this session gave to a question. text: what was answered; right: what is right by the model, ""
+    where that is not known; verdict: None where nothing is right or wrong."""
+
+    text: str
+    right: str
+    verdict: bool | None
+
+
+AnswerKey = tuple[str, int, str]  # lesson, stop and the id of the trace that was open, "" where that is not known
+RoomView = tuple[str, Mapping[str, str]]  # path and parameters of a view that a room shows
+
+
+@dataclass
+class Seat:
+    """This session's place in a room, as its teacher or as a member.
+
+    member: id; "" for the teacher. secret: of the teacher, "" for a member.
+    room, follows, name: as the store had them at the start of this run; follows: the teacher's view is opened here.
+    asks_name: the bar asks for a name: not any more once there is one, an answer was given, or none is wanted.
+    shown_step, shown_view: of the teacher's views, the one that this session opened last; of a teacher, the view that
+        was sent to the room last. -1, None: none, or it must be opened or sent again.
+    opened_view: the address as that view was opened here, to see whether a member has changed it since.
+    called_back: when the teacher called this member back, by `time.monotonic`.
+    back_button: place in the bar for the button that leads back to the teacher's view.
+    """
+
+    code: str
+    member: str = ""
+    secret: str = ""
+    room: Room | None = None
+    follows: bool = True
+    name: str = ""
+    asks_name: bool = True
+    shown_step: int = -1
+    shown_view: RoomView | None = None
+    opened_view: RoomView | None = None
+    called_back: float = -math.inf
+    back_button: DeltaGenerator | None = None
+
+    @property
+    def teaches(self) -> bool:
+        return bool(self.secret)
+
+
+@dataclass
+class Session:
+    """What one session keeps for the frame between its runs.
+
+    state: None before the first page has started.
+    address: the parameters that were written into the address bar last; others come from a link.
+    page: name of the page that the last run drew.
+    link_was_read: a model was open, so the first link could be read.
+    move: the link that the next run opens; opened: why the link was opened that the next run draws, until it does.
+    typed_texts: the two languages of models -> source and target that were typed for them last.
+    drawn_texts: source and target as the last run drew the fields.
+    example_chosen: an example was chosen since the last run.
+    explained_models: names of models whose notes were shown.
+    qr_code: the dialog that is open: the link, the code of a room or "", and what draws how many have joined.
+
+    lesson_hidden: the panel of the lesson is folded.
+    answers: None until those of a room were asked for.
+    typed_at_stops: (lesson, stop) -> model and sentence that were typed or chosen there last.
+    stop_view: lesson, stop, page and parameters of the stop's view as it was opened.
+    stop_shown_since: what the panel shows of a stop, and when that began, in seconds since 1970.
+    answer_missing: key of a field, and why what it holds is no answer.
+
+    seat: None in no room. left_room: code of the room that was left last.
+    room_message: what to say of a room in the next run.
+    asks_to_end: code of the room whose teacher is asked whether to end it.
+    shown_find: number of the student's view that the teacher shows, and page, stop and sentence where it is shown, None
+        until it is; 0: none.
+    revealed: what the rooms of this session have revealed; None until the browser's cookie was read.
+    finds_put_away: code of a room, and number of the last student's view that the bar says no more of.
+    """
+
+    state: State | None = None
+    address: dict[str, str] = field(default_factory=dict)
+    page: str = ""
+    link_was_read: bool = False
+    move: Move | None = None
+    opened: Literal["stop", "room"] | None = None
+    typed_texts: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    drawn_texts: tuple[str, str] | None = None
+    example_chosen: bool = False
+    explained_models: set[str] = field(default_factory=set)
+    qr_code: tuple[str, str, Callable[[], None] | None] | None = None
+
+    lesson_hidden: bool = False
+    answers: dict[AnswerKey, GivenAnswer] | None = None
+    typed_at_stops: dict[tuple[str, int], dict[str, str]] = field(default_factory=dict)
+    stop_view: tuple[str, int, str, dict[str, str]] | None = None
+    stop_shown_since: tuple[str, float] = ("", 0.0)
+    answer_missing: tuple[str, str] = ("", "")
+
+    seat: Seat | None = None
+    left_room: str = ""
+    room_message: str = ""
+    asks_to_end: str = ""
+    shown_find: tuple[int, tuple[str | None, ...] | None] = (0, None)
+    revealed: dict[str, Revealed] | None = None
+    finds_put_away: tuple[str, int] = ("", 0)
+
+
+def session() -> Session:
+    """What this session keeps for the frame."""
+    return from_session(Session)
+
+
 def max_tokens() -> int:
     """Tokens allowed per side: HEADSCOPE_MAX_TOKENS, or 128."""
     text = os.environ.get("HEADSCOPE_MAX_TOKENS", "")
     return int(text) if text.isdigit() and int(text) > 1 else 128
 
 
-def longest() -> int:
+def max_characters() -> int:
     """Characters allowed per side."""
-    return min(LONGEST, EACH * max_tokens())
+    return min(LONGEST_TEXT, CHARACTERS_A_TOKEN * max_tokens())
 
 
 def current_state() -> State | None:
     """The state of this session; None before the first page has started."""
-    return st.session_state.get(KEY)
+    return session().state
 
 
 def store_state(state: State) -> State:
-    st.session_state[KEY] = state
+    """Keep the state in this session. Returns it."""
+    session().state = state
     return state
 
 
@@ -84,17 +207,11 @@ def sentence_of(state: State) -> dict[str, str]:
     return {CHECKPOINT: state.checkpoint, SOURCE: state.source, TARGET: state.target}
 
 
-def typed_at_stops() -> dict[tuple[str, int], dict[str, str]]:
-    """(lesson, stop) -> the sentence that was typed or chosen there last."""
-    typed: dict[tuple[str, int], dict[str, str]] = st.session_state.setdefault(TYPED, {})
-    return typed
-
-
-def keep_typed() -> None:
-    """After a sentence was typed or chosen: coming back to this stop of the lesson opens it again."""
+def keep_sentence_of_stop() -> None:
+    """Call after a sentence was typed or chosen: going to this stop of the lesson again opens it again."""
     state = current_state()
     if state is not None and state.lesson:
-        typed_at_stops()[state.lesson, state.stop] = sentence_of(state)
+        session().typed_at_stops[state.lesson, state.stop] = sentence_of(state)
 
 
 def linked_checkpoint(asked: str, otherwise: str) -> tuple[str, tuple[str, ...]]:
@@ -119,9 +236,9 @@ def linked_checkpoint(asked: str, otherwise: str) -> tuple[str, tuple[str, ...]]
     return asked, ()
 
 
-def arrive(names: list[str], big: bool = False) -> State:
-    """The state a link asks for: texts and checkpoint; the picture is read when the model's sizes are known. big: text
-    for a projector."""
+def state_of_link(names: list[str], big: bool = False) -> State:
+    """The state that the link in the address bar asks for: lesson, checkpoint and texts. Its view and switches are read
+    later, when the sizes of the model are known. names: of all models; big: text for a projector."""
     params = st.query_params.to_dict()
     notices: tuple[str, ...] = ()
     start = os.environ.get("HEADSCOPE_CHECKPOINT", "")
@@ -130,7 +247,7 @@ def arrive(names: list[str], big: bool = False) -> State:
         name = start if start in names else Path(start).resolve().name
     if CHECKPOINT in params:
         name, notices = linked_checkpoint(params[CHECKPOINT], name)
-    source, target = (params.get(side, text)[: LONGEST + 1] for side, text in ((SOURCE, START), (TARGET, "")))
+    source, target = (params.get(side, text)[: LONGEST_TEXT + 1] for side, text in ((SOURCE, START), (TARGET, "")))
     lesson, stop = params.get(LESSON, "")[:80], params.get(STOP, "1")
     number = int(stop) if stop.isdecimal() and len(stop) < 4 else 1
     return State(name, source, target, View(big=big), notices=notices, lesson=lesson, stop=number)
@@ -167,15 +284,10 @@ def write_address(state: State, chosen: Mapping[str, int | float | str], names: 
     params |= view | state.switches.to_params() | {name: str(value) for name, value in chosen.items()}
     if state.lesson:
         params |= {LESSON: state.lesson, STOP: str(state.stop)}
-    if (seat := st.session_state.get(SEAT)) is not None:
+    if (seat := session().seat) is not None:
         params[ROOM] = seat.code
     # A text that is too long is cut, but stays too long in the link.
-    params = {name: text[: longest() + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
-    st.session_state[WRITTEN] = params
+    params = {name: text[: max_characters() + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
+    session().address = params
     if st.query_params.to_dict() != params:
         st.query_params.from_dict(params)
-
-
-def written_address() -> dict[str, str]:
-    """The parameters that were written into the address last; others come from a link."""
-    return st.session_state.get(WRITTEN, {})

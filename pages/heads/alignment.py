@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.saving import told
+from pages.components.saving import describe_trace
 from pages.components.sentences import paragraph
 from pages.components.stored import stored
 from pages.frame.messages import capital, message
@@ -64,7 +64,7 @@ def draw(model: Pretrained, trace: Trace) -> None:
             "targets": list(targets),
             "links": [list(link) for link in sorted(links)],
             "stem": ["alignment", trace.checkpoint],
-            "caption": [told(trace)["sentences"]],
+            "caption": [describe_trace(trace)["sentences"]],
             "big": bool(state and state.view.big),
             "texts": browser_texts("links"),
         },

@@ -53,7 +53,7 @@ def _lead(frame: PageFrame, first_sight: bool) -> None:
         if found is not None and not member:
             start = _("Start “{title}” →").format(title=plain_markdown(translate(found.title)))
             label, kind = (say("first_start"), "primary") if first_sight else (start, "tertiary")
-            st.button(label, key="hs-start", on_click=lesson.begin, args=(FIRST,), type=kind)  # type: ignore[arg-type]
+            st.button(label, key="hs-start", on_click=lesson.start, args=(FIRST,), type=kind)  # type: ignore[arg-type]
         if not first_sight:
             links = {page.name: link for page, link in frame.links.items()}
             if not member:

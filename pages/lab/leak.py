@@ -12,12 +12,13 @@ from torch import Tensor
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.pieces import typed_ids
-from pages.components.saving import saved, told
+from pages.components.saving import describe_trace, saved
 from pages.components.sentences import badge, paragraph
 from pages.components.translation import cut_off, number, refusal, table
 from pages.frame.frame import Links, message
 from pages.frame.options import Options
 from pages.runtime import cache
+from pages.runtime.session import from_session
 from pages.runtime.shared import shared
 from transformer.analysis.leak import moved, peeking, step_by_step
 from transformer.analysis.translation import perplexity
@@ -27,9 +28,15 @@ from transformer.text.tokenizer import PIECE_MARK, AnyTokenizer
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
-LAST_TRACE = "headscope_leak"  # id of the trace whose position and token are in the options
 CANDIDATES = 20  # likeliest tokens among which a word is looked for
 LEAST_LETTERS = 3  # of a word that is fed by default
+
+
+@dataclass
+class LastSentence:
+    """trace_id: of the sentence whose position and token are in the options; "" before the first."""
+
+    trace_id: str = ""
 
 
 def sides(interventions: Interventions) -> tuple[Interventions, Interventions]:
@@ -98,10 +105,11 @@ def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchan
     mark."""
     labels, config = trace.target_in_labels, model.config
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    if st.session_state.get(LAST_TRACE, trace.id) != trace.id:  # another sentence begins anew
+    last = from_session(LastSentence)
+    if last.trace_id not in ("", trace.id):  # another sentence begins anew
         for name in ("position", "token"):
             options.report(name, "", "")
-    st.session_state[LAST_TRACE] = trace.id
+    last.trace_id = trace.id
     first, alternative = first_exchange(trace, model.tokenizer, specials)
     fields = st.container(horizontal=True, gap="small", key="hs-leak-fields")
     with fields:
@@ -195,7 +203,7 @@ def _draw_rows(
     columns = (trace.target_in_labels, trace.target_out_labels, *(moves.tolist() for moves in distances))
     rows = [titles, *([index, *values] for index, values in enumerate(zip(*columns, strict=True), 1))]
     rows[exchange.position + 1][1] = f"{exchange.before} → {exchange.after}"
-    about = told(trace, switches)
+    about = describe_trace(trace, switches)
     stem = [about["model"], "leak", f"position{exchange.position + 1}", exchange.after, *about["switches"]]
     with saved("leak", stem, [said, about["sentences"]], rows):
         st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')

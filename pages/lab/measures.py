@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
-from pages.components.saving import told
+from pages.components.saving import describe_trace
 from pages.frame.options import Options
 from transformer.analysis.saturation import MEASURES, Saturation, saturation
 from transformer.tracing.trace import KINDS, Trace
@@ -60,7 +60,7 @@ def payload(compared: Compared, view: View) -> dict[str, Any]:
         "after": first if after is before else _side(after),
         "zero": {kind: after.attention(kind).zero.tolist() for kind in KINDS},
         "switched": after is not before,
-        "saved": told(after, compared.interventions),
+        "saved": describe_trace(after, compared.interventions),
         "in_words": in_words(compared.interventions, compared.model.config),
         "chosen": chosen,
         "big": view.big,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -11,6 +11,7 @@ from pages.components.comparison import compare, note_waiting_switches, switches
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import store_state
 from pages.lab import leak, measures, scaling
+from pages.runtime.session import from_session
 from transformer.interventions.sets import ATTENTION, NONE, Interventions, Scale, Unbias
 from transformer.model.config import ModelConfig
 from transformer.texts import _
@@ -19,8 +20,14 @@ from transformer.view.shared_texts import say
 
 TRIED = ("scaling", "nothing")  # what the page shows while no switch is set
 CARDS = ("folded", "open")
-WITH_RESULT = "headscope_lab_with_result"
 OPTIONS = ("try", "cards", "pane", "row", "measure", "position", "token", *scaling.OPTIONS)
+
+
+@dataclass
+class LastPart:
+    """with_result: whether the part that was drawn last shows a result with the cards; None before the first."""
+
+    with_result: bool | None = None
 
 
 def parts() -> dict[str, str]:
@@ -111,9 +118,10 @@ def _draw_leak(frame: PageFrame, trace: Trace) -> None:
 
 def _renew(frame: PageFrame, with_result: bool) -> None:
     """The cards of a part may show other switches than those of the part before: then the browser takes over anew."""
-    if st.session_state.get(WITH_RESULT, with_result) != with_result:
+    last = from_session(LastPart)
+    if last.with_result not in (None, with_result):
         store_state(replace(frame.state, revision=frame.state.revision + 1))
-    st.session_state[WITH_RESULT] = with_result
+    last.with_result = with_result
 
 
 def pick(frame: PageFrame, chosen: list | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.saving import told
+from pages.components.saving import describe_trace
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import State, store_state
@@ -69,7 +69,7 @@ def scaling_data(trace: Trace, view: View, seed: int, shown: Mapping[str, Any] |
         "d_k": trace.attention(kind).queries.shape[-1],
         "own": [_own_data(trace, name) for name in KINDS],
         "chosen": chosen,
-        "saved": told(trace),
+        "saved": describe_trace(trace),
         "shown": dict(shown or {}),
         "big": view.big,
         "wording": wording(trace),

@@ -29,7 +29,6 @@ from transformer.texts import N_, _, translate
 from transformer.view.training_messages import FileError, read_file
 
 FILE = "lesson_file"
-REFUSED = "headscope_draft_refused"  # in the session: why the last file was not loaded
 LONGEST_VIEW = 4000  # characters
 SIDES, OFFSETS = ("source", "target"), ("previous", "same", "next")
 PLACES = {
@@ -114,9 +113,10 @@ def _choice(table: dict[str, Any], key: str, field: str, label: str, names: Mapp
 def draw(frame: PageFrame) -> None:
     point(_("Write a lesson while you explore: in the menu Link of any page, press “Add to my lesson”."))
     pages = tuple(listed.path for listed in frame.links)
-    if refused := st.session_state.pop(REFUSED, ""):
+    if refused := draft.drafts().refused:
+        draft.drafts().refused = ""
         message(refused, "error")
-    own = draft.find()
+    own = draft.current()
     with st.container(key="hs-own"):
         if own is not None:
             _lesson(own, pages)
@@ -134,7 +134,7 @@ def _lesson(own: Draft, pages: tuple[str, ...]) -> None:
     st.number_input(_("Minutes that it takes"), 1, 600, step=1, width=220, **widget)
     for number, stop in enumerate(own.stops, start=1):
         _line(own, number, stop)
-    found = draft.found_lesson(pages)
+    found = draft.as_lesson(pages)
     if not own.stops:
         paragraph(_("It has no stop yet. Open a view that you want to show, and add it there."))
     elif isinstance(found, LessonError):
@@ -155,7 +155,7 @@ def _line(own: Draft, number: int, stop: DraftStop) -> None:
         own.stops.insert(at + by, own.stops.pop(at))
 
     def remove() -> None:
-        draft.remember()
+        draft.prepare_undo()
         own.stops.remove(stop)
 
     with st.container(border=True, key=f"hs-own-stop-{stop.id}"):
@@ -288,7 +288,7 @@ def _use(own: Draft, found: Lesson | None, pages: tuple[str, ...]) -> None:
     at = stops.index(own.chosen) + 1 if own.chosen in stops else 1
     with st.container(horizontal=True, gap="small"):
         st.button(
-            _("Try it"), key="hs-own-try", on_click=lesson.begin, args=(draft.NAME, at), disabled=found is None,
+            _("Try it"), key="hs-own-try", on_click=lesson.start, args=(draft.NAME, at), disabled=found is None,
             type="primary",
         )  # fmt: skip
         text = own.text().encode("utf-8", "replace") if found is not None else b""
@@ -313,8 +313,8 @@ def _use(own: Draft, found: Lesson | None, pages: tuple[str, ...]) -> None:
 
 
 def _renew() -> None:
-    draft.remember()
-    draft.forget()
+    draft.prepare_undo()
+    draft.delete()
 
 
 def file_name(title: str) -> str:
@@ -333,6 +333,6 @@ def _load(pages: tuple[str, ...]) -> None:
             return
         draft.load(file.data[: LARGEST + 1].decode("utf-8"), pages)
     except (FileError, LessonError) as error:
-        st.session_state[REFUSED] = _("The file cannot be loaded: {error}.").format(error=error)
+        draft.drafts().refused = _("The file cannot be loaded: {error}.").format(error=error)
     except UnicodeDecodeError:
-        st.session_state[REFUSED] = _("The file cannot be loaded: it is not a text in UTF-8.")
+        draft.drafts().refused = _("The file cannot be loaded: it is not a text in UTF-8.")

@@ -27,7 +27,7 @@ def draw(frame: PageFrame) -> None:
         keep_own()
         own.draw(frame)
         return
-    if room.waits():
+    if room.draw_waiting():
         return
     point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))
     room.join_or_open()
@@ -65,7 +65,7 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
             lesson.draw_answers(one)
         with st.container(horizontal=True, gap="small"):
             st.button(
-                _("Start again") if answered else _("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.begin,
+                _("Start again") if answered else _("Start"), key=f"hs-lesson-start-{name}", on_click=lesson.start,
                 args=(name,), type="primary" if name == FIRST else "secondary",
                 help=_("Your answers above are deleted.") if answered else None,
             )  # fmt: skip

@@ -75,13 +75,13 @@ def show(now: Figures) -> None:
         },
         _("Trainings"): {
             _("Running"): _("{count} of {most}", count=now.trainings, most=now.most_trainings),
-            _("Waiting"): f"{now.in_line:,}",
+            _("Waiting"): f"{now.trainings_waiting:,}",
         },
         _("Memory of the process"): {
             _("Now"): _megabytes(now.resident),
             _("Budget"): _megabytes(now.budget),
-            _("In caches"): _megabytes(now.kept),
-            _("Caches at most"): _megabytes(now.room),
+            _("In caches"): _megabytes(now.in_caches),
+            _("Caches at most"): _megabytes(now.cache_limit),
         },
     }
     numbers = "".join(_group(title, numbers) for title, numbers in groups.items())

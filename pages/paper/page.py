@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from functools import partial
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -12,7 +11,6 @@ from pages.components.sentences import paragraph, point
 from pages.frame.frame import Content, Page, PageFrame
 from pages.paper import figures, visualised
 from pages.paper.views import Item, View, items
-from pages.runtime.streamlit import draw_again
 from transformer.checkpoints.folder import RECORDING
 from transformer.texts import _
 
@@ -31,16 +29,9 @@ def draw(frame: PageFrame) -> None:
             figures.draw(frame.model.config, frame.state.view.big, _boxes(frame, pages))
             paragraph(_sizes(frame), quiet=True)
         with st.container(key="hs-paper-list"):
-            titles = tuple(page.title for page in frame.links)  # they tell languages apart
-            recorded = frame.model.has_beside(RECORDING)
             for item in items():
-                name = f"hs-paper-{item.name.replace('.', '-')}"
-                block, draw = st.container(key=name), partial(_draw_item, frame, pages, item)
-                if item.name == visualised.NAME:  # depends on the model
-                    with block:
-                        draw()
-                else:
-                    draw_again((name, titles, recorded), block, draw)
+                with st.container(key=f"hs-paper-{item.name.replace('.', '-')}"):
+                    _draw_item(frame, pages, item)
 
 
 def _key(item: Item, number: int) -> str:

@@ -76,7 +76,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         "scale": _("scaled"),
     }
     key = f"positions_rule_{side}"
-    if frame.arrived or st.session_state.get(key) != rule:
+    if frame.page_changed or st.session_state.get(key) != rule:
         st.session_state[key] = rule
     st.segmented_control(
         _("Positions of the source") if side == "source" else _("Positions of the target"),
@@ -97,7 +97,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
     about["width"] = 260
     if rule == "scale":
         factors = sorted({*FACTORS, float(amount)})
-        if frame.arrived or st.session_state.get(key) != float(amount):
+        if frame.page_changed or st.session_state.get(key) != float(amount):
             st.session_state[key] = float(amount)
         st.segmented_control(
             _("Multiply encodings by"),
@@ -107,7 +107,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
             **{**about, "width": 340},
         )
         return
-    if frame.arrived or st.session_state.get(key) != int(amount):
+    if frame.page_changed or st.session_state.get(key) != int(amount):
         st.session_state[key] = int(amount)
     if rule == "shift":
         most = max(int(amount), frame.model.config.max_positions - tokens)

@@ -169,7 +169,7 @@ def _field(frame: PageFrame, name: str, label: str, start: str) -> str:
     """A text field that begins with `start`; what a person types is an option, of which the link holds what differs."""
     options, key = frame.options, f"results_{name}"
     text = options.typed(name, start, LONGEST)
-    if frame.arrived or st.session_state.get(key) != text:
+    if frame.page_changed or st.session_state.get(key) != text:
         st.session_state[key] = text
     st.text_input(
         label, key=key, max_chars=LONGEST, on_change=lambda: options.report(name, st.session_state[key] or " ", start)

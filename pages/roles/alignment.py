@@ -151,7 +151,7 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
         place = [None if of.layer is None else of.layer + 1, None if of.head is None else of.head + 1]
         rows.append([of.measure, of.reading, *place, one.aer, one.precision, one.recall, one.links])
 
-    def picked(place: headgrid.Place) -> None:
+    def picked(place: headgrid.Cell) -> None:
         if place[2] < config.heads:
             frame.options.report("link_head", f"{place[1] + 1}.{place[2] + 1}")
 

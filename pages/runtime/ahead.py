@@ -1,5 +1,5 @@
-"""Work done before anybody asks for it: what the next click of a viewer probably needs, computed while no other pass
-waits and few viewers are there."""
+"""Work done before anybody asks for it: what the next click of a viewer probably needs, computed while no pass waits
+and few viewers are there."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import contextlib
 import threading
 from collections.abc import Callable, Sequence
 
-from pages.runtime.queue import LATER, MODEL_QUEUE, TurnQueue
+from pages.runtime.queue import MODEL_QUEUE, MOST_DELAY, TurnQueue
 from pages.runtime.streamlit import is_connected, viewers
 
 Work = Callable[[], object]
-MOST_VIEWERS = 8  # with more of them the cores are for what they asked for
+MOST_VIEWERS = 8  # with more of them the cores are needed for what they have asked for
 
 
-class Left(Exception):
-    """The viewer is gone, or has asked for something else."""
+class NotNeeded(Exception):
+    """The viewer is gone, or has asked for something else, so the work is left out."""
 
 
 class Ahead:
@@ -63,12 +63,13 @@ class Ahead:
             viewer, works = found
             work = works.pop(0)
 
-            def look(viewer: str = viewer, works: list[Work] = works) -> None:
+            def check(viewer: str = viewer, works: list[Work] = works) -> None:
                 if self._expected.get(viewer) is not works or not self._connected(viewer):
                     works.clear()
-                    raise Left
+                    raise NotNeeded
 
-            with contextlib.suppress(Exception), self._queue.turn(look, grace=LATER):  # the click itself will tell why
+            # The click itself will report an error.
+            with contextlib.suppress(Exception), self._queue.turn(check, delay=MOST_DELAY):
                 work()
 
 

@@ -19,8 +19,8 @@ import transformer
 from pages.runtime.decoding import DECODINGS, Request
 from pages.runtime.memory import MEMORY, return_memory
 from pages.runtime.queue import MODEL_QUEUE, Rate, let_give_way
-from pages.runtime.shared import SharedCache, identity, mark, owner_of, shared
-from pages.runtime.streamlit import keep_house, send_at_once, shorten_garbage_collection
+from pages.runtime.shared import SharedCache, identity, owner_of, register, shared
+from pages.runtime.streamlit import keep_house, shorten_garbage_collection
 from pages.runtime.texts import readable_text
 from transformer.inference.pretrained import OutsideWarning, Pretrained, Translation
 from transformer.inference.speed import reorder
@@ -31,15 +31,16 @@ from transformer.tracing.trace import Trace
 
 warnings.simplefilter("ignore", OutsideWarning)  # the page says it, and what people type does not belong in a log
 
-GRACE, MOST_GRACE = 0.015, 2.0  # seconds for each source token, and at most, by which shorter ones may come later
-LISTED = 0.5  # seconds; a run of a page asks for the list about ten times
-IDLE = 2.0  # seconds after a model is opened, when its first sentence is drawn
+# Seconds in the queue for each token of a source, and at most: sentences that come within them go first, if shorter.
+DELAY_PER_TOKEN, MOST_DELAY = 0.015, 2.0
+LIST_AGAIN = 0.5  # seconds for which a list of checkpoints is used: a run of a page asks for it about ten times
+DRAFT_AFTER = 2.0  # seconds from the opening of a model, whose first sentence is drawn by then, to preparing its drafts
 MOST_FILES = 200  # of a checkpoint's folder; the bundled ones have eight
 
 
 @dataclass(frozen=True)
 class _Listing:
-    """What `checkpoints` found: in these folders, last changed then, and until when it is used."""
+    """What `checkpoints` found. until: the time up to which it is used; folders: each with its last change."""
 
     until: float
     folders: tuple[tuple[str, int], ...]
@@ -60,8 +61,8 @@ def _changed(folder: Path) -> int:
 def checkpoints() -> Mapping[str, Path]:
     """Name -> folder of every available checkpoint: HEADSCOPE_CHECKPOINT first if it is a path, then the bundled ones.
 
-    The folders are read again when they have changed, and after LISTED seconds, because a checkpoint may be completed.
-    One whose name is not valid UTF-8 is left out, because it could not be sent to a browser.
+    The folders are read again when they have changed, and after LIST_AGAIN seconds, because a checkpoint may be
+    completed. One whose name is not valid UTF-8 is left out, because it could not be sent to a browser.
     """
     global _listed
     extra = os.environ.get("HEADSCOPE_CHECKPOINT", "")
@@ -71,7 +72,7 @@ def checkpoints() -> Mapping[str, Path]:
         if extra and extra not in folders:
             path = Path(extra)
             folders = {path.resolve().name or extra: path, **folders}
-        _listed = _Listing(time.monotonic() + LISTED, searched, folders)
+        _listed = _Listing(time.monotonic() + LIST_AGAIN, searched, folders)
     return _listed.found
 
 
@@ -103,16 +104,15 @@ def _read(path: str, name: str, state: str) -> Pretrained:
         raise transformer.CheckpointError(
             "{name} changed while it was being read; reload the page when the change is complete", name=name
         )
-    return_memory()  # reading the weights took twice their room
+    return_memory()  # reading the weights took twice their size
     reorder(model.model)
     with contextlib.suppress(transformer.InputError):  # the tokenizer may have no token for it
         model.trace("a")  # the first pass does lazy set-up; do it now
-    mark(model, state)
+    register(model, state)
     let_give_way(model.model)
-    for _, older in MEMORY.places(MODELS):  # the folder before its change
+    for _, older in MEMORY.cache_keys(MODELS):  # the folder before its change
         if isinstance(older, tuple) and older[:2] == (name, path):
             MODELS.remove(older)
-    send_at_once()
     shorten_garbage_collection()
     return_memory()
     keep_house()
@@ -120,8 +120,9 @@ def _read(path: str, name: str, state: str) -> Pretrained:
 
 
 def _prepare_draft(key: tuple[str, str, str]) -> None:
-    """Make what drafts the translations of a model, and count it, unless the model had to go."""
-    with MODEL_QUEUE.turn(lambda: None, last=True):
+    """Make what drafts the translations of a model (`Pretrained.prepare_draft`), and store the model again with its new
+    size; not if the model had to go meanwhile."""
+    with MODEL_QUEUE.turn(lambda: None, background=True):
         if (model := MODELS.find(key)) is not None:
             model.prepare_draft()
             MODELS.store(key, model)
@@ -134,7 +135,7 @@ def load(name: str, path: str) -> Pretrained:
 
     def read() -> Pretrained:
         model = _read(path, name, key[2])
-        timer = threading.Timer(IDLE, _prepare_draft, [key])
+        timer = threading.Timer(DRAFT_AFTER, _prepare_draft, [key])
         timer.daemon = True
         timer.start()
         return model
@@ -143,7 +144,7 @@ def load(name: str, path: str) -> Pretrained:
 
 
 TRACES: SharedCache[Trace] = SharedCache("traces")  # one of 12 tokens per side takes 4 MB, one of 128 takes 57 MB
-SENTENCES = Rate()  # sentence pairs that were traced, not found in the cache
+SENTENCES = Rate()  # counts sentence pairs that were traced; those in the cache are not counted
 
 
 def trace(model: Pretrained, name: str, source: str, target: str, limit: int) -> Trace:
@@ -152,7 +153,7 @@ def trace(model: Pretrained, name: str, source: str, target: str, limit: int) ->
     if (found := TRACES.find(key)) is not None:
         return found
     ids, owner = model.encode(source, "source", limit), owner_of(model)
-    grace = min(GRACE * len(ids), MOST_GRACE)
+    delay = min(DELAY_PER_TOKEN * len(ids), MOST_DELAY)
 
     def traced(request: Request | None = None) -> Trace:
         draft = None if request is None else DECODINGS.output(request)
@@ -161,9 +162,9 @@ def trace(model: Pretrained, name: str, source: str, target: str, limit: int) ->
         return trace
 
     if target:
-        return TRACES.get(key, traced, queued=True, owner=owner, grace=grace)
+        return TRACES.get(key, traced, queued=True, owner=owner, delay=delay)
     with DECODINGS.request(model, ids, limit) as request:
-        return TRACES.get(key, lambda: traced(request), queued=True, owner=owner, grace=grace)
+        return TRACES.get(key, lambda: traced(request), queued=True, owner=owner, delay=delay)
 
 
 def trace_output(model: Pretrained, source: str, output: tuple[int, ...], limit: int) -> Trace:
@@ -182,8 +183,8 @@ def retrace(
 ) -> Trace:
     """The tokens of a trace with switches; without switches and other tokens it is the same trace.
 
-    fed, read: (position in target_in, id fed there instead); the same of the source. Raises InterventionError,
-    InputError.
+    fed: (position in target_in, id that is fed there instead); read: (position in the source, id that is read there
+    instead). Raises InterventionError, InputError.
     """
     if interventions == trace.interventions and not fed and not read:
         return trace

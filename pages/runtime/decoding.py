@@ -1,4 +1,4 @@
-"""New sentences decoded together: the thread that has the turn for passes decodes also for those who wait for it."""
+"""New sentences decoded together: the thread that has the turn for passes also decodes for threads that wait for it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pages.runtime.queue import MODEL_QUEUE
 from transformer.inference.pretrained import Pretrained
 
 MOST = 16  # sentences in one batch
-LONGER = 1.5  # times as many tokens as the sentence whose turn it is: longer ones would keep it waiting
+MOST_LONGER = 1.5  # times as many tokens as the sentence whose turn it is: longer ones would keep it waiting
 
 
 @dataclass(eq=False)
 class Request:
-    """A source to decode, as ids. output: ids of its translation, or of a draft; taken: a thread is decoding it or has
-    decoded it."""
+    """A source to decode, as ids. limit: tokens of the output, at most; output: ids of its translation, or of a draft,
+    None until `done`; taken: a thread is decoding it or has decoded it."""
 
     model: Pretrained
     source: list[int]
@@ -47,31 +47,33 @@ class DecodingQueue:
                 self._waiting.remove(request)
 
     def output(self, request: Request) -> tuple[int, ...]:
-        """What `Pretrained.drafts` finds, decoded now, with others that wait, unless another thread has done it."""
+        """The output of `Pretrained.drafts` for a request: decoded now, in one batch with others that wait, unless
+        another thread has done it."""
         with self._lock:
-            mates = [] if request.taken else [request, *self._mates(request)][:MOST]
-            for mate in mates:
-                mate.taken = True
-        if not mates:
-            with MODEL_QUEUE.step_aside():  # who decodes it may wait for a turn
+            batch = [] if request.taken else [request, *self._alike(request)][:MOST]
+            for one in batch:
+                one.taken = True
+        if not batch:
+            with MODEL_QUEUE.step_aside():  # the thread that decodes it may wait for a turn
                 request.done.wait()
         if request.output is not None:
             return request.output
         try:
-            outputs = request.model.drafts([mate.source for mate in mates or [request]], request.limit)
-            for mate, output in zip(mates or [request], outputs, strict=True):
-                mate.output = output
+            outputs = request.model.drafts([one.source for one in batch or [request]], request.limit)
+            for one, output in zip(batch or [request], outputs, strict=True):
+                one.output = output
         finally:
-            for mate in mates:  # without an output, if the pass failed: then each decodes its own
-                mate.done.set()
+            for one in batch:  # if the pass failed there is no output, and each thread decodes its own source
+                one.done.set()
         return outputs[0]
 
-    def _mates(self, request: Request) -> list[Request]:
+    def _alike(self, request: Request) -> list[Request]:
+        """Requests that wait for the same model and are not much longer."""
         return [
             other for other in self._waiting
             if other is not request and not other.taken
             and other.model is request.model and other.limit == request.limit
-            and len(other.source) <= LONGER * len(request.source)
+            and len(other.source) <= MOST_LONGER * len(request.source)
         ]  # fmt: skip
 
 

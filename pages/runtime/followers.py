@@ -304,8 +304,8 @@ class Followers:
         if held:
             return held, False
         for name in sorted(self._wanted, key=lambda name: name not in self._held):
-            info = active_session(name)
-            if info is not None and not is_running(info.session):  # else it runs with newer values than it has stored
+            session = active_session(name)
+            if session is not None and not is_running(session):  # else it runs with newer values than it has stored
                 return name, True
         calm = time.monotonic() - CALM
         if not self._wanted and not any_running():
@@ -313,11 +313,11 @@ class Followers:
         return "", False
 
     async def _run(self, name: str) -> None:
-        info = active_session(name)
-        if info is None:
+        session = active_session(name)
+        if session is None:
             self._held.pop(name, None)
             return
-        session, screen = info.session, self._screens.get(info.session)
+        screen = self._screens.get(session)
         self._runs = name
         try:
             run_again(session, screen.large if screen is not None and screen.done else ())
@@ -326,12 +326,13 @@ class Followers:
         finally:
             self._runs, held = "", self._held.pop(name, [])
         for message in held:
-            session.handle_backmsg(message)
+            if not self.hold(session, message):
+                session.handle_backmsg(message)
 
     async def _show_to_others(self, name: str) -> None:
         """Send what a session shows since its run to the browsers of those who want the news and will see the same."""
-        info, about = active_session(name), self.about.get(name)
-        screen = self._screens.get(info.session) if info is not None else None
+        session, about = active_session(name), self.about.get(name)
+        screen = self._screens.get(session) if session is not None else None
         if about is None or not about.arrived or about.own or screen is None or not screen.done:
             return
         for other in list(self._wanted):
@@ -342,18 +343,18 @@ class Followers:
 
     def _show(self, name: str, about: About, screen: Screen) -> bool:
         """Send a screen to a session's browser if it will see that; whether it was sent."""
-        info, mine = active_session(name), self.about.get(name)
-        if info is None or mine is None or not mine.sees(about) or is_running(info.session):
+        session, mine = active_session(name), self.about.get(name)
+        if session is None or mine is None or not mine.sees(about) or is_running(session):
             return False
-        seen = self._screens.get(info.session)
+        seen = self._screens.get(session)
         if seen is None or not seen.done or screen.address is None:
             return False
         after, messages = seen.of(screen, name)
-        if not send(info, messages):
+        if not send(name, messages):
             return False
-        self._screens[info.session] = after
+        self._screens[session] = after
         mine.view, mine.moved = about.view, True
-        move(info.session, after.page, screen.address.page_info_changed.query_string)
+        move(session, after.page, screen.address.page_info_changed.query_string)
         return True
 
 
@@ -368,4 +369,4 @@ def keep_own() -> None:
 
 def prepare() -> None:
     """Call once, before the server starts."""
-    listen_to_sessions(FOLLOWERS.hear, FOLLOWERS.hold)
+    listen_to_sessions(FOLLOWERS.hear)

@@ -32,8 +32,9 @@ class JobQueue(SharedCache[Value]):
 class BackgroundJob:
     """One measurement in its own thread, which never calls Streamlit; pages read these fields.
 
-    stage: "waiting", "running", "done", "stopped" or "failed"; error: the message of an error, plain text for the
-    classes in `known`, which a person can correct; patience: seconds without a look, after which the viewer has left.
+    stage: "waiting", "running", "done", "stopped" or "failed". error: the message of an error; for errors of the
+    classes in `known`, which a person can correct, without the name of the class. patience: seconds without a call of
+    `look`, after which the viewer has left.
 
     A subclass does its work in `_work`. Between steps it asks `_wanted`, which lets passes for viewers go first, and
     raises Stopped if that is False. It calls `start` after it has set its own fields; that stops the job that this
@@ -91,7 +92,7 @@ class BackgroundJob:
                 raise BusyError("{count} computations are waiting; try again in a few minutes", count=MOST_WAITING)
             with JOB_QUEUE.turn(self._check):
                 self.stage = "running"
-                with MODEL_QUEUE.turn(self._check, last=True):
+                with MODEL_QUEUE.turn(self._check, background=True):
                     self._work()
             self.stage = "done"
         except Stopped:

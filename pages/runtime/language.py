@@ -6,19 +6,19 @@ import os
 
 import streamlit as st
 
+from pages.runtime import cookies
 from pages.runtime.streamlit import session_id
 from transformer.texts import ENGLISH, Language, _, find_language_with, use_language
 from transformer.view.languages import best_language, languages, load_language
 
-CHOSEN = "headscope_language"  # in the session and as a cookie, which frontend/src/host/viewer.js writes
 ASKED = "lang"  # in links; taken over once, and never part of a link that the app writes
 VARIABLE = "HEADSCOPE_LANGUAGE"  # `headscope --language`
-MENU = "headscope_language_menu"
+MENU = "headscope_language_menu"  # key of the menu
 
 
 def chosen_language() -> str | None:
-    """What a person of this session chose, if they did: now, by the link, or on an earlier visit."""
-    asked = (st.session_state.get(CHOSEN), st.query_params.get(ASKED), st.context.cookies.get(CHOSEN))
+    """What the person of this session chose: in the menu, by the link, or on an earlier visit. None for nothing."""
+    asked = (cookies.changed(cookies.LANGUAGE), st.query_params.get(ASKED), cookies.sent(cookies.LANGUAGE))
     return next((code for code in asked if code in languages()), None)
 
 
@@ -29,7 +29,8 @@ def session_language() -> str:
 
 
 def _of_session() -> Language:
-    """Found once in a thread: each belongs to one session, and `begin` sets what was chosen since."""
+    """The language for a thread that has none yet, such as that of a callback. A thread belongs to one session, so it
+    keeps the language; `use_session_language` sets it again in every run."""
     if not session_id():
         return ENGLISH
     language = load_language(session_language())
@@ -37,13 +38,12 @@ def _of_session() -> Language:
     return language
 
 
-def begin() -> str:
-    """Use the session's language in this run, and keep one that the link asks for. Returns its code."""
-    if (asked := st.query_params.get(ASKED)) in languages() and CHOSEN not in st.session_state:
-        st.session_state[CHOSEN] = asked
-    code = session_language()
-    use_language(load_language(code))
-    return code
+def use_session_language() -> None:
+    """Call at the start of a run: uses the session's language in it, and keeps the one that the link asks for."""
+    asked = st.query_params.get(ASKED, "")
+    if asked in languages() and cookies.changed(cookies.LANGUAGE) is None:
+        cookies.change(cookies.LANGUAGE, asked)
+    use_language(load_language(session_language()))
 
 
 def menu() -> None:
@@ -58,7 +58,8 @@ def menu() -> None:
 
 
 def _choose() -> None:
-    st.session_state[CHOSEN] = st.session_state[MENU]
+    """Callback of the menu."""
+    cookies.change(cookies.LANGUAGE, st.session_state[MENU])
 
 
 find_language_with(_of_session)  # callbacks and fragments may run in a new thread, before or without app.py

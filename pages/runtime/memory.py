@@ -28,15 +28,23 @@ import torch
 from transformer.memory import BUDGET, VARIABLE, read_bytes
 from transformer.memory import LEAST as LEAST_BUDGET
 
-ENTRY = 400  # bytes of an entry beside its key and value
-LEAST = 4  # the caches get at least this part of the budget, whatever else the process takes
-GONE = 1000  # owners who left are remembered, for values that are made meanwhile
-UNKNOWN = 400_000_000  # bytes that the process takes without its caches, where the system does not say
-USUAL = 1e-8  # seconds of a core for each byte: a trace of 4 MB takes 0.03 s
+ENTRY_BYTES = 400  # of an entry beside its key and value
+LEAST_SHARE = 0.25  # of the budget, which the caches may always take, whatever else the process takes
+MOST_LEFT = 1000  # owners who have left that are remembered, so that values made for them meanwhile are not kept
+ASSUMED_OTHERS = 400_000_000  # bytes that the process takes without its caches, where the system does not say
+USUAL_COST = 1e-8  # seconds of a core for each byte: a trace of 4 MB takes 0.03 s
 MOST_WORTH = 20.0  # how many times as long as a trace another value may stay unused, at most
-PRESSED = 32_000_000  # bytes: having removed so much, the accountant asks for housekeeping
-# A value of these types refers to what others keep too, or to nothing that can be weighed.
-_LIGHT = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, threading.Thread)
+# Bytes that were removed: from so many on, the accountant asks for housekeeping, and `settle` says that it is worth it.
+PRESSED, MUCH = 32_000_000, 8_000_000
+# Values of these types are counted as nothing: they refer to what others keep too, or have no size of their own.
+_NOT_WEIGHED = (
+    type,
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    threading.Thread,
+)
 _STATM = Path("/proc/self/statm")
 
 
@@ -46,7 +54,7 @@ def weigh(*values: object) -> int:
     total, waiting = 0, list(values)
     while waiting:
         value = waiting.pop()
-        if id(value) in seen or isinstance(value, _LIGHT):
+        if id(value) in seen or isinstance(value, _NOT_WEIGHED):
             continue
         seen.add(id(value))
         total += sys.getsizeof(value)
@@ -102,8 +110,8 @@ def return_memory() -> None:
 
 @dataclass(slots=True)
 class Entry:
-    """size: bytes; owner: who alone uses the value, "" for everybody; worth: how long it took to make for its size, in
-    units of the usual; rank: the smallest goes first."""
+    """A value in a cache. size: bytes; owner: who alone uses the value, "" for everybody; worth: how long it took to
+    make for its size, as a multiple of USUAL_COST; rank: the entry with the smallest is removed first."""
 
     value: Any
     size: int
@@ -113,83 +121,90 @@ class Entry:
 
 
 Cache = Any  # a `SharedCache`, whose module imports this one: its name, `weigh`, `pins` and `evicted` are used
-Place = tuple[Cache, Hashable]
+CacheKey = tuple[Cache, Hashable]  # a cache, and a key in it
 
 
 class Accountant:
     """Keeps the values of all its caches, in the order of their last use.
 
-    budget: bytes for the whole process. measure: the bytes that it takes now, None if unknown. What is not in the
-    caches (code, sessions, running passes) leaves them the rest.
+    budget: bytes for the whole process. measure: returns the bytes that the process takes now, None if unknown. The
+    caches get what code, sessions and running passes leave of the budget. used: bytes in the caches.
+    pressed: so much was removed since the last `settle` that housekeeping is due, or an owner has left.
     """
 
     def __init__(self, budget: int, measure: Callable[[], int | None] = resident) -> None:
         self.budget, self._measure = budget, measure
         self.used = 0
-        self.pressed = threading.Event()  # much was removed since the last `settle`
-        self._removed = 0
-        self._rank = 0.0  # of the value that was last removed to make room
-        self._entries: OrderedDict[Place, Entry] = OrderedDict()
-        self._leaving: deque[str] = deque()
-        self._gone: deque[str] = deque(maxlen=GONE)
+        self.pressed = threading.Event()
+        self._removed = 0  # bytes since the last `settle`
+        self._rank = 0.0  # of the value that was removed last to get below the limit
+        self._entries: OrderedDict[CacheKey, Entry] = OrderedDict()
+        self._leaving: deque[str] = deque()  # owners whose values go at the next `settle`
+        self._left: deque[str] = deque(maxlen=MOST_LEFT)
         self._lock = threading.RLock()  # reentrant, because collecting garbage may run code of ours anywhere
 
     @property
-    def room(self) -> int:
-        """Bytes for all caches together."""
+    def cache_limit(self) -> int:
+        """Most bytes of all caches together, as the process is now."""
         taken = self._measure()
-        others = UNKNOWN if taken is None else max(0, taken - self.used)
-        return max(self.budget // LEAST, self.budget - others)
+        others = ASSUMED_OTHERS if taken is None else max(0, taken - self.used)
+        return max(int(self.budget * LEAST_SHARE), self.budget - others)
 
-    def find(self, place: Place) -> Entry | None:
+    def find(self, cache_key: CacheKey) -> Entry | None:
+        """The entry of a key, which counts as a use; None if there is none."""
         with self._lock:
-            entry = self._entries.get(place)
+            entry = self._entries.get(cache_key)
             if entry is not None:
-                self._entries.move_to_end(place)
+                self._entries.move_to_end(cache_key)
                 entry.rank = self._rank + entry.worth
             return entry
 
-    def store(self, place: Place, value: object, owner: str = "", seconds: float = 0.0) -> None:
-        """Keep a value in place of an older one, and remove others if needed. Not kept: a value larger than all the
-        room, unless its cache pins it, and one whose owner left while it was made. seconds: what it took to make."""
-        cache, key = place
-        size = cache.weigh(value) + weigh(key) + ENTRY
-        entry = Entry(value, size, owner, min(max(1.0, seconds / size / USUAL), MOST_WORTH))
+    def store(self, cache_key: CacheKey, value: object, owner: str = "", seconds: float = 0.0) -> None:
+        """Keep a value in place of an older one, and remove others if needed. seconds: of a core, to make it.
+
+        Not kept: a value larger than the limit of all caches, unless its cache pins it, and a value whose owner left
+        while it was made.
+        """
+        cache, key = cache_key
+        size = cache.weigh(value) + weigh(key) + ENTRY_BYTES
+        entry = Entry(value, size, owner, min(max(1.0, seconds / size / USUAL_COST), MOST_WORTH))
         self._forget_leaving()
         with self._lock:
-            self.remove(place)
-            room = self.room
-            if owner in self._gone or (entry.size > room and not cache.pins(key, value)):
+            self.remove(cache_key)
+            limit = self.cache_limit
+            if owner in self._left or (entry.size > limit and not cache.pins(key, value)):
                 return
-            self._entries[place] = entry
+            self._entries[cache_key] = entry
             self.used += entry.size
-            if self.used > room:
-                self._make_room(room, place)
+            if self.used > limit:
+                self._remove_down_to(limit, cache_key)
             entry.rank = self._rank + entry.worth
 
-    def _make_room(self, room: int, newest: Place) -> None:
-        for place, entry in sorted(self._entries.items(), key=lambda item: item[1].rank):
-            if self.used <= room:
+    def _remove_down_to(self, limit: int, newest: CacheKey) -> None:
+        """Remove values, but not the newest, until at most `limit` bytes are used."""
+        for cache_key, entry in sorted(self._entries.items(), key=lambda item: item[1].rank):
+            if self.used <= limit:
                 return
-            cache, key = place
-            if place != newest and not cache.pins(key, entry.value):
+            cache, key = cache_key
+            if cache_key != newest and not cache.pins(key, entry.value):
                 self._rank = entry.rank
-                self.remove(place)
+                self.remove(cache_key)
                 cache.evicted(entry.value)
 
-    def remove(self, place: Place) -> None:
+    def remove(self, cache_key: CacheKey) -> None:
+        """Remove the value of a key, if there is one."""
         with self._lock:
-            entry = self._entries.pop(place, None)
+            entry = self._entries.pop(cache_key, None)
             if entry is not None:
                 self.used -= entry.size
                 self._removed += entry.size
                 if self._removed >= PRESSED:
                     self.pressed.set()
 
-    def places(self, cache: Cache = None) -> list[Place]:
-        """The places of one cache, or of all, the longest unused first."""
+    def cache_keys(self, cache: Cache = None) -> list[CacheKey]:
+        """The keys of one cache, or of all, the longest unused first."""
         with self._lock:
-            return [place for place in self._entries if cache is None or place[0] is cache]
+            return [cache_key for cache_key in self._entries if cache is None or cache_key[0] is cache]
 
     def bytes_of(self, owner: str) -> int:
         """Bytes of everything that belongs to one owner."""
@@ -199,11 +214,12 @@ class Accountant:
     def forget(self, owner: str) -> None:
         """Remove everything that belongs to one owner."""
         with self._lock:
-            for place in [place for place, entry in self._entries.items() if entry.owner == owner]:
-                self.remove(place)
+            for cache_key in [cache_key for cache_key, entry in self._entries.items() if entry.owner == owner]:
+                self.remove(cache_key)
 
     def forget_soon(self, owner: str) -> None:
-        """The same at the next `settle`; may be called while garbage is collected, where no lock may be taken."""
+        """Remove everything that belongs to one owner at the next `settle`. Unlike `forget`, this takes no lock, so it
+        may be called while garbage is collected."""
         self._leaving.append(owner)
         self.pressed.set()
 
@@ -211,15 +227,16 @@ class Accountant:
         while self._leaving:
             with contextlib.suppress(IndexError), self._lock:  # another thread took it
                 owner = self._leaving.popleft()
-                self._gone.append(owner)
+                self._left.append(owner)
                 self.forget(owner)
 
     def settle(self) -> bool:
-        """Forget the owners who have left. Whether much was removed since the last time."""
+        """Forget the owners who have left. Returns whether so much was removed since the last time that giving memory
+        back to the system is worth its time."""
         self._forget_leaving()
         with self._lock:
             self.pressed.clear()
-            much, self._removed = self._removed >= PRESSED // LEAST, 0
+            much, self._removed = self._removed >= MUCH, 0
         return much
 
     def by_cache(self) -> dict[str, tuple[int, int]]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from pages.runtime.shared import SharedCache, identity, mark, owner_of
+from pages.runtime.shared import SharedCache, identity, owner_of, register
 from transformer.checkpoints.folder import EXAMPLES, LARGEST_BESIDE, CheckpointError
 from transformer.files import Packed
 from transformer.inference.pretrained import Pretrained
@@ -21,14 +21,14 @@ from transformer.probing.importance import Head, all_heads, name_of, without
 from transformer.texts import _, reader_language
 
 MARK = "~"
-MOST = 8  # models at a time; more are made again when they are asked for
-OBJECTS = 500_000  # bytes of the modules of a model without its tensors, measured with en-de: 0.4 MB
+MOST = 8  # models at a time; others are made again when they are asked for
+MODULES_BYTES = 500_000  # of the modules of a model without its tensors, measured with en-de: 0.4 MB
 
 
 def _own_bytes(model: Pretrained) -> int:
-    """At most what it takes beside the whole model."""
+    """The most bytes that a model without some heads takes in addition to the whole model."""
     matrices = (value for name, value in model.model.named_parameters() if name.endswith("_attention.output.weight"))
-    return OBJECTS + 2 * sum(matrix.nbytes for matrix in matrices)  # also in another order
+    return MODULES_BYTES + 2 * sum(matrix.nbytes for matrix in matrices)  # twice, since `reorder` keeps a copy
 
 
 MODELS: SharedCache[Pretrained] = SharedCache("models without some heads", most=MOST, weigh=_own_bytes)
@@ -65,7 +65,7 @@ def pruned(model: Pretrained, text: str) -> Pretrained:
                 files[EXAMPLES] = examples
         title = _title(model, heads)
         found = replace(without(model, heads), name=title, metrics={}, packed=Packed(title, files))
-        mark(found, f"{identity(model)}{MARK}{heads}", owner_of(model))
+        register(found, f"{identity(model)}{MARK}{heads}", owner_of(model))
         return found
 
     key = (identity(model), heads, reader_language().code)

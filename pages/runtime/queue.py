@@ -1,5 +1,8 @@
-"""Queues: first come, first served, except that short work passes long work, also while that runs, and viewers who had
-little those who had much; without viewers who have left."""
+"""Queues of threads that want a turn, such as a pass of a model.
+
+First come, first served, but for two delays that move a thread back in the queue: long work lets short work pass, also
+while it runs, and a viewer who had much lately lets those pass who had little. Viewers who have left are dropped.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,13 @@ from torch import nn
 from pages.runtime.streamlit import is_connected, session_id
 from transformer.model.layers import SubLayer
 
-LOOK = 0.5  # seconds between two checks that a waiting viewer is still there
-HALF = 30.0  # seconds
-LATER = 30.0  # most seconds by which a viewer who had much may have to let others pass
-COSTS = 5.0  # seconds by which a pass goes behind others for each second that it has taken
-STEP = 0.3  # seconds of its place, COSTS times those of the clock, for which a pass goes on although others wait
-LAST = 1e6  # seconds by which background jobs let all others pass
+CHECK_EVERY = 0.5  # seconds between two checks that a waiting viewer is still there
+HALF_LIFE = 30.0  # seconds after which what a viewer had counts half
+# A delay of so many seconds moves a thread behind those that come within them.
+MOST_DELAY = 30.0  # of a viewer who had much lately
+DELAY_PER_SECOND = 5.0  # for each second that a pass has taken so far
+SLACK = 0.3  # seconds that a thread may stand behind others and still go on
+BACKGROUND_DELAY = 1e6  # of background jobs: all others go first
 MOST_VIEWERS = 1000
 MINUTE = 60  # seconds
 
@@ -37,7 +41,7 @@ def stop_if_gone() -> None:
 
 
 class Rate:
-    """How many events there were, in all and in the last minute. total: since the start."""
+    """Counts events. total: since the start."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.total = 0
@@ -46,6 +50,7 @@ class Rate:
         self._lock = threading.Lock()
 
     def add(self) -> None:
+        """Count one event."""
         with self._lock:
             now = int(self._clock())
             self.total += 1
@@ -61,63 +66,69 @@ class Rate:
             return sum(number for second, number in self._seconds if second > oldest) / MINUTE
 
 
-class Use:
-    """For how many seconds each viewer held a turn, what is long ago counting less: half after HALF seconds."""
+class RecentUse:
+    """For how many seconds each viewer had a turn lately: after HALF_LIFE seconds they count half."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._held: dict[str, tuple[float, float]] = {}  # viewer -> seconds, and when they were counted
+        self._used: dict[str, tuple[float, float]] = {}  # viewer -> seconds, and when they were counted
 
     def of(self, viewer: str) -> float:
-        seconds, then = self._held.get(viewer, (0.0, 0.0))
-        return seconds * 0.5 ** ((self._clock() - then) / HALF)
+        """Seconds that a viewer had lately."""
+        seconds, then = self._used.get(viewer, (0.0, 0.0))
+        return seconds * 0.5 ** ((self._clock() - then) / HALF_LIFE)
 
     def add(self, viewer: str, seconds: float) -> None:
-        """viewer: "" is nobody."""
+        """Count seconds of a turn. viewer: "" for nobody, who is not counted."""
         if viewer:
-            self._held[viewer] = self.of(viewer) + seconds, self._clock()
-            if len(self._held) > MOST_VIEWERS:  # forgets those who had least
-                self._held = dict(sorted(self._held.items(), key=lambda held: self.of(held[0]))[MOST_VIEWERS // 2 :])
+            self._used[viewer] = self.of(viewer) + seconds, self._clock()
+            if len(self._used) > MOST_VIEWERS:  # forget those who had least
+                self._used = dict(sorted(self._used.items(), key=lambda used: self.of(used[0]))[MOST_VIEWERS // 2 :])
 
 
 @dataclass(eq=False)
 class _Turn:
-    """A thread's turn. later: seconds by which it goes behind others who came at the same time; held: seconds that it
-    had the turn, until `since`, when it got it the last time."""
+    """The turn of a thread, waiting or running.
+
+    check: see `TurnQueue.turn`. viewer_delay: seconds for what the viewer had lately; work_delay: for what this work is
+    expected to take. came: when it joined the queue; used: seconds that it ran until it gave way last; since: when it
+    began to run again. may_run: set when it is called.
+    """
 
     viewer: str
-    look: Callable[[], None]
-    grace: float
-    later: float
+    check: Callable[[], None]
+    work_delay: float
+    viewer_delay: float
     came: float = field(default_factory=time.monotonic)
-    held: float = 0.0
+    used: float = 0.0
     since: float = 0.0
-    called: threading.Event = field(default_factory=threading.Event)
+    may_run: threading.Event = field(default_factory=threading.Event)
 
-    def place(self, now: float | None = None) -> float:
-        """The smallest goes first. Work stands as far behind as it was expected to take, or as it has taken."""
-        held = self.held if now is None else self.held + now - self.since
-        return self.came + self.later + max(self.grace, COSTS * held)
+    def rank(self, now: float | None = None) -> float:
+        """The smallest goes first: the time at which it came, with its delays. now: of a turn that runs."""
+        used = self.used if now is None else self.used + now - self.since
+        return self.came + self.viewer_delay + max(self.work_delay, DELAY_PER_SECOND * used)
 
 
 class TurnQueue:
-    """Lets `at_once` threads in. The others wait in the order in which they came, each as if it came later: by `grace`
-    seconds, or by COSTS for each second that it has taken; and by the seconds that its viewer had lately, at most
-    LATER. turns: how many were taken.
+    """Lets `at_once` threads run. The others wait in the order in which they came, but a thread is moved back by a
+    delay: what its work is expected to take or has taken, and what its viewer had lately.
 
-    Work that calls `give_way` between its steps lets those go first who stand before it by then.
+    Work that calls `give_way` between its steps lets those go first who stand before it by then. turns: counts the
+    turns; recent_use: of the viewers.
     """
 
     def __init__(self, at_once: int) -> None:
         self.at_once = self._free = at_once
         self.turns = Rate()
-        self.use = Use()
-        self._waiting: list[_Turn] = []  # sorted
+        self.recent_use = RecentUse()
+        self._waiting: list[_Turn] = []  # sorted by rank
         self._lock = threading.Lock()
-        self._mine = threading.local()
+        self._of_thread = threading.local()
 
     @property
     def waiting(self) -> int:
+        """How many threads wait for a turn."""
         return len(self._waiting)
 
     @property
@@ -126,69 +137,71 @@ class TurnQueue:
         return self.at_once - self._free
 
     @contextlib.contextmanager
-    def turn(self, look: Callable[[], None] = stop_if_gone, grace: float = 0.0, last: bool = False) -> Iterator[None]:
-        """Wait for a turn and hold it inside `with`; a thread that already has a turn goes on at once.
+    def turn(
+        self, check: Callable[[], None] = stop_if_gone, delay: float = 0.0, background: bool = False
+    ) -> Iterator[None]:
+        """Wait for a turn and have it inside `with`; a thread that already has a turn goes on at once.
 
-        grace: seconds by which others may come later and still go first; last: all others do. look: called every LOOK
-        seconds of waiting and right before the turn; if it raises, the thread leaves the queue.
+        check: called every CHECK_EVERY seconds of waiting and right before the turn; if it raises, the thread leaves
+        the queue. delay: threads that come within so many seconds go first; background: all others go first.
         """
         if self._turn() is not None:
             yield
             return
         viewer = session_id()
         with self._lock:
-            later = LAST if last else min(LATER, self.use.of(viewer))
-        turn = _Turn(viewer, look, grace, later)
-        self._take(turn)
+            viewer_delay = BACKGROUND_DELAY if background else min(MOST_DELAY, self.recent_use.of(viewer))
+        turn = _Turn(viewer, check, delay, viewer_delay)
+        self._wait_for(turn)
         self.turns.add()
         try:
             yield
         finally:
             if self._turn() is not None:
-                self._give(turn)
+                self._end(turn)
 
     def give_way(self) -> None:
         """Call between the steps of work: waits if others stand before it in the queue now. Does nothing in a thread
-        without a turn. Raises what `look` raises."""
+        without a turn. Raises what `check` of the turn raises."""
         turn = self._turn()
         if turn is None or not self._waiting:
             return
         with self._lock:
-            first = self._waiting[0].place() if self._waiting else math.inf
-        if first + STEP < turn.place(time.monotonic()):
-            self._give(turn)
-            self._take(turn)
+            first = self._waiting[0].rank() if self._waiting else math.inf
+        if first + SLACK < turn.rank(time.monotonic()):
+            self._end(turn)
+            self._wait_for(turn)
 
     @contextlib.contextmanager
     def step_aside(self) -> Iterator[None]:
-        """Without the turn inside `with`: to wait for what another thread does, who may need a turn for it."""
+        """Give the turn back inside `with`, to wait for what another thread does, which may need a turn for it."""
         turn = self._turn()
         if turn is None:
             yield
             return
-        self._give(turn)
+        self._end(turn)
         try:
             yield
         finally:
-            self._take(turn)
+            self._wait_for(turn)
 
     def _turn(self) -> _Turn | None:
-        """The turn of this thread."""
-        turn: _Turn | None = getattr(self._mine, "turn", None)
+        """The turn that this thread has."""
+        turn: _Turn | None = getattr(self._of_thread, "turn", None)
         return turn
 
-    def _take(self, turn: _Turn) -> None:
-        turn.called.clear()
+    def _wait_for(self, turn: _Turn) -> None:
+        turn.may_run.clear()
         with self._lock:
             if self._free:  # so nobody waits
                 self._free -= 1
-                turn.called.set()
+                turn.may_run.set()
             else:
-                bisect.insort(self._waiting, turn, key=_Turn.place)
+                bisect.insort(self._waiting, turn, key=_Turn.rank)
         try:
-            while not turn.called.wait(LOOK):
-                turn.look()
-            turn.look()
+            while not turn.may_run.wait(CHECK_EVERY):
+                turn.check()
+            turn.check()
         except BaseException:  # Streamlit ends runs with exceptions that are not subclasses of Exception
             with self._lock:
                 called = turn not in self._waiting
@@ -198,20 +211,20 @@ class TurnQueue:
                 self._call_next()
             raise
         turn.since = time.monotonic()
-        self._mine.turn = turn
+        self._of_thread.turn = turn
 
-    def _give(self, turn: _Turn) -> None:
-        self._mine.turn = None
-        held = time.monotonic() - turn.since
-        turn.held += held
+    def _end(self, turn: _Turn) -> None:
+        self._of_thread.turn = None
+        used = time.monotonic() - turn.since
+        turn.used += used
         with self._lock:
-            self.use.add(turn.viewer, held)
+            self.recent_use.add(turn.viewer, used)
         self._call_next()
 
     def _call_next(self) -> None:
         with self._lock:
             if self._waiting:
-                self._waiting.pop(0).called.set()
+                self._waiting.pop(0).may_run.set()
             else:
                 self._free += 1
 

@@ -15,11 +15,12 @@ from pages.runtime.streamlit import is_connected
 from transformer.rooms import Rooms, SqliteRooms, StoreError, is_url, open_rooms
 
 VARIABLE = "HEADSCOPE_ROOMS"  # `headscope --rooms`
-LOOK = 0.1  # seconds between two looks for news
-PRESENCE = 5.0  # seconds between two notes of who is there
+LOOK_EVERY = 0.1  # seconds between two looks for news
+NOTE_EVERY = 5.0  # seconds between two notes of who is there
 _LOG = logging.getLogger("headscope")
-GUESSES, MINUTES = 20, 5  # wrong codes of one network in so many minutes that are told at once
-SLOW = 2.0  # seconds until a further one is told: a class behind one address mistypes, too
+# Of one network, so many wrong codes in so many minutes are refused at once: a class behind one address mistypes, too.
+FREE_GUESSES, MINUTES = 20, 5
+REFUSAL_DELAY = 2.0  # seconds until a further wrong code is refused
 
 
 def rooms_file() -> Path:
@@ -42,7 +43,8 @@ def rooms() -> Rooms:
 
 
 class Watch:
-    """Who of this process's sessions is in which room."""
+    """Knows which sessions of this process are members of which rooms, and asks for a run of those that have something
+    new to see. rerun: asks for runs of sessions; connected: whether a session's browser is there."""
 
     def __init__(
         self,
@@ -52,17 +54,18 @@ class Watch:
     ) -> None:
         self._rooms, self._rerun, self._connected = rooms, rerun, connected
         self._seats: dict[str, tuple[str, str]] = {}  # session -> code, member
-        self._told: dict[str, int | None] = {}  # session -> step that it has seen or was told of; None: no such room
-        self._noted = -PRESENCE  # when it was noted last who is there
+        # Session -> the step of the room that it has seen, or was asked to run for; None: the room has ended.
+        self._known_steps: dict[str, int | None] = {}
+        self._noted = -NOTE_EVERY  # when it was noted last who is there
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def sit(self, session: str, code: str, member: str, step: int) -> None:
-        """A member's session runs; it has seen this step. Starts the thread if none runs."""
+        """Call in a run of a member's session, which sees this step of the room. Starts the thread if none runs."""
         with self._lock:
             if session not in self._seats:
-                self._noted = -PRESENCE  # somebody who was away for a while follows from now on
-            self._seats[session], self._told[session] = (code, member), step
+                self._noted = -NOTE_EVERY  # a member who was away for a while counts as present at once
+            self._seats[session], self._known_steps[session] = (code, member), step
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="rooms", daemon=True)
                 self._thread.start()
@@ -74,14 +77,14 @@ class Watch:
 
     def _forget(self, session: str) -> None:
         self._seats.pop(session, None)
-        self._told.pop(session, None)
+        self._known_steps.pop(session, None)
         FOLLOWERS.forget(session)
 
     def attend(self) -> None:
-        """Note who is there, if it is time; then look for news, of which only those are told who are there."""
+        """Note who is there, if it is time; then look for news."""
         now = time.monotonic()
         with self._lock:
-            due = now - self._noted >= PRESENCE
+            due = now - self._noted >= NOTE_EVERY
         if due:
             self.note_presence()
             with self._lock:
@@ -91,19 +94,19 @@ class Watch:
     def look(self) -> None:
         """Ask for a run of every session whose member follows and has something new to see."""
         with self._lock:
-            seats, told = dict(self._seats), dict(self._told)
+            seats, known = dict(self._seats), dict(self._known_steps)
         steps = self._rooms().steps({code for code, _ in seats.values()})
-        late = {session: seat for session, seat in seats.items() if steps.get(seat[0]) != told[session]}
-        if not late:
+        behind = {session: seat for session, seat in seats.items() if steps.get(seat[0]) != known[session]}
+        if not behind:
             return
-        codes = {code for code, _ in late.values()}
-        following = {(code, one.id) for code in codes for one in self._rooms().here(code) if one.follows}
-        with self._lock:  # after the last question to the store: where it does not answer, the next look tells the news
-            for session, (code, _) in late.items():
-                if self._told.get(session) == told[session]:  # else it has run meanwhile
-                    self._told[session] = steps.get(code)
+        codes = {code for code, _ in behind.values()}
+        following = {(code, member.id) for code in codes for member in self._rooms().here(code) if member.follows}
+        with self._lock:  # after all calls of the store: if one fails, the next look finds the same news
+            for session, (code, _) in behind.items():
+                if self._known_steps.get(session) == known[session]:  # else it has run meanwhile
+                    self._known_steps[session] = steps.get(code)
         ended = codes - steps.keys()
-        self._rerun([session for session, seat in late.items() if seat in following or seat[0] in ended])
+        self._rerun([session for session, seat in behind.items() if seat in following or seat[0] in ended])
 
     def note_presence(self) -> None:
         """Note in the rooms who is there; forget the sessions whose browser is gone."""
@@ -119,14 +122,14 @@ class Watch:
 
     def _watch(self) -> None:
         while True:
-            time.sleep(LOOK)
+            time.sleep(LOOK_EVERY)
             try:
                 self.attend()
             except StoreError:
-                pass  # the pages say it
+                pass  # the pages report it
             except Exception:  # the class follows on after the next look
                 _LOG.exception("A look for news in the rooms failed")
-                time.sleep(PRESENCE)
+                time.sleep(NOTE_EVERY)
             with self._lock:
                 if not self._seats:
                     self._thread = None
@@ -145,7 +148,7 @@ class Guesses:
         self._lock = threading.Lock()
 
     def count(self, network: str) -> float:
-        """Count one; in how many seconds to tell it."""
+        """Count a wrong code of a network. Returns in how many seconds to refuse it."""
         with self._lock:
             oldest = self._clock() - MINUTES * 60
             self._wrong = {
@@ -153,8 +156,8 @@ class Guesses:
             }
             times = self._wrong.setdefault(network, [])
             times.append(self._clock())
-            del times[: -GUESSES - 1]
-            return SLOW if len(times) > GUESSES else 0.0
+            del times[: -FREE_GUESSES - 1]
+            return REFUSAL_DELAY if len(times) > FREE_GUESSES else 0.0
 
 
 GUESSED = Guesses()

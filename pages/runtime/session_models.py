@@ -1,22 +1,22 @@
 """The models that a session can open: those of the server, its own, and each of them without some heads (`pruned`).
 
-Those of its own were trained on the page, or loaded from a zip. Nobody else can open or see them.
+Its own models were trained on the Training page or loaded from a zip. Nobody else can open or see them.
 
 Zips and the models opened from them are in caches of the process, and leave with their session. A model that was
-evicted is opened from its zip again. If a zip had to go, its model is gone, and its session is told so.
+evicted is opened from its zip again. If the zip was evicted too, the model is gone, and the page says so.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-
-import streamlit as st
+from dataclasses import dataclass, field
 
 from pages.runtime import cache, pruned
 from pages.runtime.memory import Owner
 from pages.runtime.queue import let_give_way
-from pages.runtime.shared import SharedCache, identity, mark, owner_of
+from pages.runtime.session import from_session
+from pages.runtime.shared import SharedCache, identity, owner_of, register
 from pages.runtime.texts import readable_text
 from transformer.checkpoints import importers
 from transformer.checkpoints.archive import read_zip
@@ -27,7 +27,6 @@ from transformer.model.config import ModelConfig
 from transformer.probing.importance import Head
 from transformer.texts import UserError, _, translate
 
-KEY = "headscope_own"
 PREFIX = "mine/"  # prefix of their names in the menu and in links; no folder name has a slash
 MOST = 8  # most models of a session
 # Most bytes of everything that a session's models take: zips, opened models, their traces. A model trained here takes
@@ -35,7 +34,6 @@ MOST = 8  # most models of a session
 MOST_BYTES = 200_000_000
 LONGEST = 60  # most characters of a name
 UNNAMED = ("source", "target")  # languages of a checkpoint that names none
-LOST = "headscope_lost"  # in the session: names of models that had to go since the last look
 
 ZIPS: SharedCache[bytes] = SharedCache("zips of sessions")
 MODELS: SharedCache[Pretrained] = SharedCache("models of sessions")
@@ -57,20 +55,31 @@ class SessionModel(Owner):
         return ZIPS.find(self.id)
 
 
+@dataclass
+class OwnModels:
+    """The models of one session. models: by name, the oldest first; removed: names of those that had to go since
+    `take_removed` was called last."""
+
+    models: dict[str, SessionModel] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+
+
 def own_models() -> dict[str, SessionModel]:
     """Name -> model of this session, the oldest first."""
-    models: dict[str, SessionModel] = st.session_state.setdefault(KEY, {})
-    for name in [name for name, model in models.items() if model.data is None]:
-        del models[name]
-        st.session_state.setdefault(LOST, []).append(name)
-    return models
+    own = from_session(OwnModels)
+    for name in [name for name, model in own.models.items() if model.data is None]:
+        del own.models[name]
+        own.removed.append(name)
+    return own.models
 
 
-def take_lost() -> list[str]:
+def take_removed() -> list[str]:
     """A sentence for each model that had to go since the last call."""
-    own_models()
+    own_models()  # notes those that are gone
+    own = from_session(OwnModels)
+    removed, own.removed = own.removed, []
     sentence = _("{name} was removed: the server needed its memory. Load its zip again to open it.")
-    return [sentence.format(name=name) for name in st.session_state.pop(LOST, ())]
+    return [sentence.format(name=name) for name in removed]
 
 
 def names() -> list[str]:
@@ -84,7 +93,7 @@ def _opened(session_model: SessionModel) -> Pretrained:
         if data is None:
             raise CheckpointError("the checkpoint {name!r} no longer exists", name=session_model.name)
         model = open_files(read_zip(data), session_model.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
-        mark(model, session_model.id, session_model.id)
+        register(model, session_model.id, session_model.id)
         let_give_way(model.model)
         return model
 
@@ -133,7 +142,7 @@ def _between(name: str) -> Pretrained:
 
     def made() -> Pretrained:
         found = model.between(*two_languages(pair))
-        mark(found, f"{identity(model)}{SPOKEN}{pair}", owner_of(model))
+        register(found, f"{identity(model)}{SPOKEN}{pair}", owner_of(model))
         return found
 
     try:

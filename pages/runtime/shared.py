@@ -29,10 +29,11 @@ _stamps: weakref.WeakKeyDictionary[torch.nn.Module, str] = weakref.WeakKeyDictio
 
 
 class SharedCache(Generic[Value]):
-    """Values by key, as long as the accountant has room for them: all caches of the process share one budget.
+    """Values by key, as long as the accountant has memory for them: all caches of the process share one budget.
 
-    name: what is kept, for the operator. pins: whether a value must stay, although others need room. evicted: called
-    with a value that had to go. most: the largest number of values, where a number says more than bytes.
+    name: what is kept, for the operator. pins: says of a key and its value whether the value must stay, although others
+    need its memory. evicted: called with a value that had to go. most: the largest number of values, where a number
+    says more than bytes. weigh: returns the bytes of a value.
     """
 
     def __init__(
@@ -58,35 +59,36 @@ class SharedCache(Generic[Value]):
         return entry.value
 
     def find(self, key: Hashable) -> Value | None:
+        """The value of a key; None if there is none."""
         value = self._find(key)
         return None if value is _MISSING else cast(Value, value)
 
     def store(self, key: Hashable, value: Value, owner: str = "", seconds: float = 0.0) -> Value:
-        """Store a value, replacing an older one; others go if there is no room. owner: who alone uses it; seconds: of
-        a core, to make it again. Returns it."""
+        """Store a value, replacing an older one; others go if their memory is needed. owner: who alone uses it;
+        seconds: of a core, to make it again. Returns it."""
         self.newest = key
         self.accountant.store((self, key), value, owner, seconds)
         if self.most is not None:
-            for place in self.accountant.places(self)[: -self.most]:
-                self.accountant.remove(place)
+            for cache_key in self.accountant.cache_keys(self)[: -self.most]:
+                self.accountant.remove(cache_key)
         return value
 
     def get(
-        self, key: Hashable, make: Callable[[], Value], queued: bool = False, owner: str = "", grace: float = 0.0
+        self, key: Hashable, make: Callable[[], Value], queued: bool = False, owner: str = "", delay: float = 0.0
     ) -> Value:
         """The value of this key, made now if it is not cached; concurrent calls with the same key make it once.
 
         An error of `make` is not cached. queued: the value is made in the queue for passes of a model; owner: as in
-        `store`; grace: as in `TurnQueue.turn`.
+        `store`; delay: as in `TurnQueue.turn`.
         """
         value = self._find(key)
         if value is not _MISSING:
             return cast(Value, value)
-        with MODEL_QUEUE.turn(grace=grace) if queued else nullcontext():
+        with MODEL_QUEUE.turn(delay=delay) if queued else nullcontext():
             with self._lock:
                 making = self._making.setdefault(key, threading.Lock())
             while not making.acquire(blocking=False):
-                with MODEL_QUEUE.step_aside(), making:  # who makes it may wait for a turn
+                with MODEL_QUEUE.step_aside(), making:  # the thread that makes it may wait for a turn
                     pass
             try:
                 value = self._find(key)
@@ -101,17 +103,19 @@ class SharedCache(Generic[Value]):
                 making.release()
 
     def remove(self, key: Hashable) -> None:
+        """Remove the value of a key, if there is one."""
         self.accountant.remove((self, key))
 
     def clear(self) -> None:
-        for place in self.accountant.places(self):
-            self.accountant.remove(place)
+        """Remove all values."""
+        for cache_key in self.accountant.cache_keys(self):
+            self.accountant.remove(cache_key)
 
 
 def clear_caches() -> None:
     """Empty all caches, as in a new process."""
-    for place in MEMORY.places():
-        MEMORY.remove(place)
+    for cache_key in MEMORY.cache_keys():
+        MEMORY.remove(cache_key)
 
 
 def shared(queued: bool = False) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
@@ -138,8 +142,9 @@ def _key(argument: Any) -> Hashable:
     return argument.id if isinstance(argument, Trace) else argument
 
 
-def mark(model: Pretrained, state: str, owner: str = "") -> None:
-    """Record in which state its files were when a model was read, and who alone may use it and its results."""
+def register(model: Pretrained, state: str, owner: str = "") -> None:
+    """Call after a model was made: notes the state of the files that it was read from, for `identity`, and who alone
+    may use it and its results, "" for everybody."""
     _stamps[model.model] = state
     _owners[model.model] = owner
 

@@ -1,6 +1,8 @@
-"""Every workaround for Streamlit on the Python side, and every use of its private parts.
+"""Every workaround for Streamlit on the Python side, and every use of its private parts; gate.py and pages/server.py
+use public ones.
 
-tests/pages/runtime/test_streamlit.py fails if a newer Streamlit breaks one of them or makes it unnecessary.
+tests/pages/runtime/test_streamlit.py fails if a newer Streamlit breaks one of them or makes it unnecessary. What is
+missing in another version is left out: the app works there, but more slowly.
 
 Not worked around: opened at the address of a page, such as /lab, Streamlit's browser code first looks for its server at
 /lab/_stcore/health and /lab/_stcore/host-config, which gives two 404s in the console, and then at the root. It cannot
@@ -13,179 +15,77 @@ import asyncio
 import contextlib
 import functools
 import gc
-import inspect
 import ipaddress
 import logging
-import os
+import pkgutil
 import re
 import socket
-import stat
-import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import streamlit as st
-from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
-from streamlit import config, net_util, runtime
-from streamlit.components.v2.bidi_component import serialization
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.elements import html
-from streamlit.elements.widgets import text_widgets
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit import runtime
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.proto.NewSession_pb2 import CustomThemeConfig
-from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.caching.ttl_cache import TTLCache
-from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
-from streamlit.runtime.session_manager import ActiveSessionInfo, SessionClientDisconnectedError
-from streamlit.runtime.state.session_state import SessionState, _is_internal_key
-from streamlit.runtime.stats import StatsProvider
-from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
-from streamlit.web.server.starlette import starlette_app, starlette_server
+from streamlit.runtime.session_manager import SessionClientDisconnectedError
 
 from pages.runtime.memory import MEMORY, return_memory
 
-OPEN_FILES = "/dev/fd"  # Linux, macOS, BSD; Windows has no such list and is left as it is
+REPLACED = "streamlits_own"  # attribute of what `replace` puts in
+SESSION = "streamlit.runtime.app_session:AppSession"
+_LOG = logging.getLogger("headscope")
+
+
+def replace(owner: str, name: str, change: Callable[[Any], Any], needs: tuple[str, ...] = ()) -> None:
+    """Put something else in the place of a private part of Streamlit's, once. A version that does not have the part, or
+    what the change needs beside it, stays as it is: the app works, but more slowly.
+
+    owner: "module" or "module:class".
+    """
+    try:
+        found = pkgutil.resolve_name(owner)
+        own, *_ = [getattr(found, one) for one in (name, *needs)]
+    except (ImportError, AttributeError) as error:
+        _LOG.warning("Streamlit %s is not known here (%s); the app works, but more slowly", st.__version__, error)
+        return
+    if not hasattr(own, REPLACED):
+        changed = change(own)
+        setattr(changed, REPLACED, own)
+        setattr(found, name, changed)
 
 
 # -- the server -------------------------------------------------------------------------------------------------------
 
 
-# Seconds after which a thread that computes lets another one go on. A pass of a model lets go at every product of
-# matrices and asks again; with Python's own 0.005 it would wait so long each time that others click.
-SWITCH = 0.001
-# Messages that a page of this app sends. Streamlit knows others: `clear_cache` empties the caches of all viewers,
-# `load_git_info` runs git and tells the branch and the changed files, `file_urls_request` prepares uploads.
-MESSAGES = frozenset({"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"})
-OPERATIONS = frozenset({"deferred_file"})  # a download; the others write files, or send tables that no page has
-TRUSTED = "127.0.0.1,::1,::ffff:127.0.0.1"  # a proxy on this machine; the last one, for a server that listens on "::"
-
-
-def prepare_server() -> None:
-    """Call before the server starts.
-
-    Because of the folder `pages` beside app.py, Streamlit takes the app for an old-style multipage app until app.py has
-    run once: the first visitor of a page would see a dialog "Page not found".
-
-    For a websocket from another origin, Streamlit would ask a web service for the machine's public address while
-    everybody waits. With an address set, which no origin equals, it asks nobody.
-
-    A visitor's address is the one that a proxy forwards, if uvicorn trusts the proxy.
-
-    Streamlit refuses messages of more than 25 MB after it has read them, and reads 200 MB, its limit for what it sends.
-    """
-    PagesManager.uses_pages_directory = False
-    net_util._external_ip = ""
-    os.environ.setdefault("FORWARDED_ALLOW_IPS", TRUSTED)
-    starlette_server.get_max_message_size_bytes = get_max_widget_state_size_bytes
-    take_only_needed_messages()
-    shorten_log()
-    look_up_single_values()
-    read_theme_once()
-    look_for_no_tables()
-    clean_html_once()
-    gather_events()
-    sys.setswitchinterval(SWITCH)
-
-
-KEPT_HTML = 128  # texts that `clean_html_once` remembers
-
-
-class _SingleValues(Mapping[str, Any]):
-    """A session's state by key, each value looked up when it is asked for."""
-
-    def __init__(self, state: SessionState) -> None:
-        self._state = state
-
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and not _is_internal_key(key) and key in self._state
-
-    def __getitem__(self, key: str) -> Any:
-        if _is_internal_key(key):
-            raise KeyError(key)
-        return self._state[key]
-
-    def _all(self) -> dict[str, Any]:
-        state: dict[str, Any] = _whole_state.__get__(self._state)
-        return state
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-    def __repr__(self) -> str:
-        return repr(self._all())
-
-
-_whole_state: Any = inspect.getattr_static(SessionState, "filtered_state")
-
-
-def look_up_single_values() -> None:
-    """Every menu and every field asks for the whole state of the session, all values of all components, and looks at
-    one of them: 4% of what the process does while thirty viewers click."""
-    SessionState.filtered_state = property(_SingleValues)  # type: ignore[assignment, method-assign]
-
-
-def read_theme_once() -> None:
-    """Every run reads and packs the six themes of the configuration, which do not change: 4% of what the process does
-    while thirty viewers click."""
-    populate = inspect.unwrap(app_session._populate_theme_msg)
-    packed: dict[str, CustomThemeConfig] = {}
-
-    @functools.wraps(populate)
-    def populate_once(msg: CustomThemeConfig, section: str = "theme") -> None:
-        if section not in packed:
-            theme = CustomThemeConfig()
-            populate(theme, section)
-            packed[section] = theme
-        if packed[section].ByteSize():  # reading a part of a message does not make it a part that is sent
-            msg.MergeFrom(packed[section])
-
-    app_session._populate_theme_msg = populate_once
-
-
 def look_for_no_tables() -> None:
     """Streamlit looks for tables in what every component is sent, and imports pandas and pyarrow for it, and again to
-    read a time as "400ms": 1.2 s of the first visit, 75 MB, and 3% of what the process does while thirty viewers click.
-    No page sends a table."""
-    serialization._extract_dataframes_from_dict = lambda data, arrow_blobs=None: data
-    text_widgets._parse_text_input_live = lambda live: int(live.removesuffix("ms")) if isinstance(live, str) else None
-
-
-def clean_html_once() -> None:
-    """Every run dedents its style sheet, 30 kB, looks for a file of that name, and removes all styles from it, to see
-    whether anything is left: 8% of what the process does while thirty viewers click."""
-    for name in ("_is_file", "clean_text", "_html_only_style_tags"):
-        setattr(html, name, functools.lru_cache(KEPT_HTML)(inspect.unwrap(getattr(html, name))))
+    read a time as "400ms": 0.5 s of CPU at the first visit, 79 MB, 2% of the CPU of a run. No page sends a table."""
+    serialization = "streamlit.components.v2.bidi_component.serialization"
+    replace(serialization, "_extract_dataframes_from_dict", lambda own: lambda data, *_: data)
+    replace(
+        "streamlit.elements.widgets.text_widgets",
+        "_parse_text_input_live",
+        lambda own: lambda live: int(live.removesuffix("ms")) if isinstance(live, str) else None,
+    )
 
 
 def gather_events() -> None:
-    """A script hands each of its events, seventy messages in a run, to the server's thread by a call of its own, which
-    wakes that thread. Here the server's thread takes all that are there at once, in their order."""
-    if hasattr(AppSession._on_scriptrunner_event, "__wrapped__"):
-        return
+    """A script hands each of its events, fifty messages in a run, to the server's thread by a call of its own, which
+    wakes that thread: 9% of the CPU of a run with 15 viewers. Here the server's thread takes all that are there at
+    once, in their order."""
     waiting: WeakKeyDictionary[AppSession, list[Callable[[], None]]] = WeakKeyDictionary()
     lock = threading.Lock()
 
-    @functools.wraps(AppSession._on_scriptrunner_event)
     def on_event(session: AppSession, *given: Any, **named: Any) -> None:
         handle = functools.partial(session._handle_scriptrunner_event_on_event_loop, *given, **named)
         with lock:
@@ -206,133 +106,28 @@ def gather_events() -> None:
 
         session._call_soon_on_event_loop(take_all)
 
-    AppSession._on_scriptrunner_event = on_event  # type: ignore[method-assign, assignment]
+    needs = ("_handle_scriptrunner_event_on_event_loop", "_call_soon_on_event_loop")
+    replace(SESSION, "_on_scriptrunner_event", lambda own: on_event, needs)
 
 
-def is_needed(message: BackMsg) -> bool:
-    """Whether a page of this app sends such a message."""
-    kind = message.WhichOneof("type")
-    if kind == "backend_operation_request":
-        return message.backend_operation_request.WhichOneof("payload") in OPERATIONS
-    return kind in MESSAGES
+@dataclass
+class Server:
+    """The server of this process, as `gate.py` sees it. loop: its event loop; sessions: those of open pages, by id."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+    sessions: dict[str, AppSession] = field(default_factory=dict)
 
 
-def is_address(url: str) -> bool:
-    """Whether the address that a browser says it shows can be read."""
-    try:
-        _ = urlsplit(url).port  # read only when it is asked for
-    except ValueError:
-        return False
-    return True
-
-
-def take_only_needed_messages() -> None:
-    """Ignore the messages from browsers that no page of this app sends, and an address that is none. Streamlit has no
-    option for it."""
-    handle = AppSession.handle_backmsg
-    if getattr(handle, "only_needed", False):
-        return
-
-    @functools.wraps(handle)
-    def handle_needed(session: AppSession, msg: BackMsg) -> None:
-        # Streamlit ignores a run of a fragment that is gone, too, but writes what the browser calls it to the log.
-        asked = msg.rerun_script
-        if is_needed(msg) and (not asked.fragment_id or session.has_fragment(asked.fragment_id)):
-            if not is_address(asked.context_info.url):
-                asked.context_info.url = ""
-            handle(session, msg)
-
-    handle_needed.only_needed = True  # type: ignore[attr-defined]
-    AppSession.handle_backmsg = handle_needed  # type: ignore[method-assign, assignment]
-
-
-def guard_metrics(opens: Callable[[str], bool], provider: StatsProvider) -> None:
-    """Answer at Streamlit's address for metrics only who gives a key, and add the figures of `provider` there.
-
-    Streamlit tells them everybody. The key is a parameter of the address, or follows "Bearer" in the header
-    Authorization; for anybody else there is no such address.
-    """
-    create = inspect.unwrap(starlette_app.create_metrics_routes)
-
-    def guarded(route: Route) -> Route:
-        async def answer(request: Request) -> Response:
-            scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-            given = bearer if scheme.lower() == "bearer" else request.query_params.get("key", "")
-            answered: Response = PlainTextResponse("Not Found", status_code=404)
-            return await route.endpoint(request) if opens(given) else answered
-
-        return Route(route.path, answer, methods=sorted(route.methods or ()))
-
-    @functools.wraps(create)
-    def create_guarded(server: runtime.Runtime, base_url: str | None) -> list[BaseRoute]:
-        server.stats_mgr.register_provider(provider)
-        return [guarded(route) for route in create(server, base_url) if isinstance(route, Route)]
-
-    starlette_app.create_metrics_routes = create_guarded  # type: ignore[assignment]
-
-
-def style_first_page(style: str) -> None:
-    """Call before the server starts: every page has this style sheet before the app has answered.
-
-    Streamlit's browser side fetches the code that inserts a style sheet of the app when it meets one, and draws what
-    needs no such code at once: parts of the page would show without style for a moment, at places where they do not
-    stay, on a slow device for a second. The app sends its style sheets all the same; they come later in the page.
-    """
-    create = inspect.unwrap(starlette_app.create_streamlit_static_assets_routes)
-
-    @functools.wraps(create)
-    def create_styled(base_url: str | None) -> list[BaseRoute]:
-        routes = create(base_url)
-        for route in routes:
-            if isinstance(route, Mount) and isinstance(route.app, StaticFiles):
-                _style_answers(route.app, style)
-        return routes
-
-    starlette_app.create_streamlit_static_assets_routes = create_styled
-
-
-def _style_answers(files: StaticFiles, style: str) -> None:
-    """Let the server of Streamlit's files put a style sheet into its HTML page."""
-    get_response = files.get_response
-
-    async def get_styled(path: str, scope: Any) -> Response:
-        if not path.startswith("static"):  # another answer to "not modified since" would be the page without the style
-            headers = [pair for pair in scope["headers"] if not pair[0].startswith(b"if-")]
-            scope = {**scope, "headers": headers}
-        answer = await get_response(path, scope)
-        if not isinstance(answer, FileResponse) or Path(answer.path).suffix != ".html":
-            return answer
-        page = Path(answer.path).read_text(encoding="utf-8").replace("<body>", f"<body>\n<style>{style}</style>", 1)
-        return HTMLResponse(page, headers={"Cache-Control": answer.headers["Cache-Control"]})
-
-    files.get_response = get_styled  # type: ignore[method-assign]
+SERVER = Server()
 
 
 def viewers() -> int:
     """How many pages of this process are open."""
-    manager = getattr(runtime.get_instance(), "_session_mgr", None) if runtime.exists() else None
-    return manager.num_active_sessions() if isinstance(manager, WebsocketSessionManager) else 0
-
-
-def send_at_once() -> None:
-    """Switch Nagle's algorithm off on every TCP socket of this process; connections accepted later inherit it.
-
-    asyncio does so for the sockets it makes, but Streamlit makes its own, with protocol number 0, which asyncio does
-    not recognise as TCP. Otherwise the second of two small messages waits until the browser acknowledges the first, and
-    a browser delays that: 40 ms of every click, measured on Linux.
-    """
-    if not os.path.isdir(OPEN_FILES):
-        return
-    for name in os.listdir(OPEN_FILES):
-        with contextlib.suppress(OSError):  # closed after it was listed
-            descriptor = int(name)
-            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
-                with socket.socket(fileno=os.dup(descriptor)) as copy:
-                    if copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM:
-                        copy.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return len(SERVER.sessions)
 
 
 HOUSEKEEPING, PAUSE = 15.0, 3.0  # seconds at most between two looks; and at least, if there was something to do
+_ended = threading.Event()  # a session has, since the last look
 
 
 @cache
@@ -344,7 +139,8 @@ def keep_house() -> None:
 def _keep_house() -> None:
     while True:
         MEMORY.pressed.wait(HOUSEKEEPING)
-        ended = _end_old_sessions()
+        ended = _ended.is_set()
+        _ended.clear()
         if MEMORY.settle() or ended:
             gc.collect()  # sessions are in cycles; it may find owners who leave
             MEMORY.settle()
@@ -352,33 +148,13 @@ def _keep_house() -> None:
             time.sleep(PAUSE)
 
 
-def _end_old_sessions() -> int:
-    """End the sessions whose page has been gone for two minutes. Streamlit would do so when the next page goes."""
-    try:
-        server = runtime.get_instance()
-    except RuntimeError:  # no server runs
-        return 0
-    manager = getattr(server, "_session_mgr", None)
-    stored = getattr(getattr(manager, "_session_storage", None), "_cache", None)
-    if not isinstance(manager, WebsocketSessionManager) or not isinstance(stored, TTLCache):
-        return 0  # in a test of a script
-    ended: list[str] = []
-    done = threading.Event()
-
-    def end() -> None:
-        with manager._storage_lock:
-            expired = stored.expire()
-        for name, found in expired:
-            found.session.shutdown()
-            if found.session._scriptrunner is None:
-                found.session.session_state.clear()  # Streamlit's loop keeps the session that it served last
-            ended.append(name)
-        done.set()
-
-    with contextlib.suppress(RuntimeError):  # the server is ending
-        server._get_async_objs().eventloop.call_soon_threadsafe(end)
-        done.wait(HOUSEKEEPING)
-    return len(ended)
+def end_session(name: str, session: AppSession) -> None:
+    """End a session whose page is gone. Streamlit would do so when the next page goes. Call in the server's thread."""
+    if not runtime.get_instance().is_active_session(name):
+        runtime.get_instance().close_session(name)
+        if not is_running(session):
+            session.session_state.clear()  # Streamlit's loop keeps the session that it served last
+        _ended.set()
 
 
 @cache
@@ -394,6 +170,15 @@ def shorten_garbage_collection() -> None:
     gc.freeze()
 
 
+def machine_address() -> str | None:
+    """This machine's address in its network; None if it has none. Asks the system, sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect(("192.0.2.1", 1))  # of documentation: no machine has it
+        found = str(probe.getsockname()[0])
+        return None if found.startswith("127.") else found
+    return None
+
+
 def address_for_others(listens: str | None) -> str | None:
     """The server's address in its network; None if it listens on this machine alone or has no network.
 
@@ -401,15 +186,12 @@ def address_for_others(listens: str | None) -> str | None:
     """
     if listens in ("localhost", "127.0.0.1", "::1"):
         return None
-    if listens and listens not in ("0.0.0.0", "::"):
-        return listens
-    found = net_util.get_internal_ip()  # asks the system, sends nothing
-    return found if found and not found.startswith("127.") else None
+    return listens if listens and listens not in ("0.0.0.0", "::") else machine_address()
 
 
 def network_address() -> str | None:
     """The same for the server that runs."""
-    return address_for_others(config.get_option("server.address"))
+    return address_for_others(st.get_option("server.address"))
 
 
 # -- the log ----------------------------------------------------------------------------------------------------------
@@ -434,8 +216,11 @@ class _Line(logging.LogRecord):
 
 
 def shorten_log() -> None:
-    """One line for each event, without ids of sessions and without typed text."""
+    """One line for each event, without ids of sessions and without typed text. A run of a fragment that is gone is no
+    event: Streamlit ignores it, and would write what the browser calls it."""
     logging.setLogRecordFactory(_Line)
+    found = logging.getLogger("streamlit.runtime.app_session")
+    found.addFilter(lambda record: not str(record.msg).startswith("The fragment with id"))
 
 
 # -- a viewer's session -----------------------------------------------------------------------------------------------
@@ -462,8 +247,7 @@ def viewer_network() -> str:
 
 def went_through_history() -> bool:
     """Whether this run was asked for by the browser's back or forward button."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return context is not None and context.is_history_navigation
+    return getattr(get_script_run_ctx(suppress_warning=True), "is_history_navigation", False)
 
 
 def is_connected(session: str) -> bool:
@@ -484,37 +268,35 @@ def rerun_after_reconnect() -> None:
 # -- sessions that the server runs by itself (followers.py) ------------------------------------------------------------
 
 
-def active_session(name: str) -> ActiveSessionInfo | None:
-    """The session of that id and its browser, as long as that is there."""
-    manager = getattr(runtime.get_instance(), "_session_mgr", None) if runtime.exists() else None
-    return manager.get_active_session_info(name) if isinstance(manager, WebsocketSessionManager) else None
+def active_session(name: str) -> AppSession | None:
+    """The session of that id, as long as its page is open."""
+    return SERVER.sessions.get(name)
 
 
 def server_loop() -> asyncio.AbstractEventLoop | None:
     """The loop of the server, in whose thread all functions of this part are called but this one."""
-    return runtime.get_instance()._get_async_objs().eventloop if runtime.exists() else None
+    return SERVER.loop
 
 
 def is_running(session: AppSession) -> bool:
     """Whether its script runs, or has messages that are not sent yet."""
-    return session._scriptrunner is not None or not session._browser_queue.is_empty()
+    queue = getattr(session, "_browser_queue", None)
+    return getattr(session, "_scriptrunner", None) is not None or (queue is not None and not queue.is_empty())
 
 
 def any_running() -> bool:
     """Whether the script of any session runs."""
-    manager = getattr(runtime.get_instance(), "_session_mgr", None)
-    return isinstance(manager, WebsocketSessionManager) and any(
-        info.session._scriptrunner is not None for info in manager.list_active_sessions()
-    )
+    return any(is_running(session) for session in SERVER.sessions.values())
 
 
 def run_again(session: AppSession, kept: Iterable[str]) -> None:
     """Ask for a run with the values that the session's widgets have. kept: hashes of large messages that its browser
     has."""
-    asked = ClientState()
-    asked.CopyFrom(session._client_state)
-    asked.cached_message_hashes.extend(kept)
-    session.request_rerun(asked)
+    asked, known = ClientState(), getattr(session, "_client_state", None)
+    if known is not None:
+        asked.CopyFrom(known)
+        asked.cached_message_hashes.extend(kept)
+    session.request_rerun(asked if known is not None else None)
 
 
 def move(session: AppSession, page: str, query: str) -> None:
@@ -522,86 +304,46 @@ def move(session: AppSession, page: str, query: str) -> None:
     session._client_state.page_script_hash, session._client_state.query_string = page, query
 
 
-def send(to: ActiveSessionInfo, messages: Iterable[ForwardMsg]) -> bool:
+def send(name: str, messages: Iterable[ForwardMsg]) -> bool:
     """Send messages to a session's browser; whether it is still there."""
+    client = runtime.get_instance().get_client(name)
+    if client is None:
+        return False
     try:
         for message in messages:
-            to.client.write_forward_msg(message)
+            client.write_forward_msg(message)
     except SessionClientDisconnectedError:
         return False
     return True
 
 
-def listen_to_sessions(
-    sent: Callable[[AppSession, ForwardMsg], None], asked: Callable[[AppSession, BackMsg], bool]
-) -> None:
-    """From now on, call `sent` with every message of a session to its browser, and `asked` with every one from a
-    browser, which is not obeyed if `asked` says so."""
-    enqueue, handle = AppSession._enqueue_forward_msg, AppSession.handle_backmsg
+def listen_to_sessions(sent: Callable[[AppSession, ForwardMsg], None]) -> None:
+    """From now on, call `sent` with every message of a session to its browser. Without it, every member of a room gets
+    the teacher's view by a run of its own."""
 
-    @functools.wraps(enqueue)
-    def enqueue_heard(session: AppSession, msg: ForwardMsg) -> None:
-        sent(session, msg)
-        enqueue(session, msg)
+    def heard(enqueue: Callable[[AppSession, ForwardMsg], None]) -> Callable[[AppSession, ForwardMsg], None]:
+        def enqueue_heard(session: AppSession, msg: ForwardMsg) -> None:
+            sent(session, msg)
+            enqueue(session, msg)
 
-    @functools.wraps(handle)
-    def handle_heard(session: AppSession, msg: BackMsg) -> None:
-        if not asked(session, msg):
-            handle(session, msg)
+        return enqueue_heard
 
-    AppSession._enqueue_forward_msg = enqueue_heard  # type: ignore[method-assign, assignment]
-    AppSession.handle_backmsg = handle_heard  # type: ignore[method-assign, assignment]
+    replace(SESSION, "_enqueue_forward_msg", heard)
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------
 
 
-DRAWN = 500  # most blocks that are remembered
-_drawn: dict[Hashable, list[ForwardMsg]] = {}
-
-
-def draw_again(name: Hashable, block: DeltaGenerator, draw: Callable[[], None]) -> None:
-    """Fill an empty block by `draw`, the first time; later by the messages of that time, which takes a tenth of it.
-
-    For what depends on the name alone and reports nothing, such as links.
-    """
-    context, cursor = get_script_run_ctx(), block._cursor
-    if context is None or cursor is None:
-        with block:
-            draw()
-        return
-    key = (name, cursor.root_container, cursor.parent_path, ThreadState.get().active_script_hash)
-    messages = _drawn.get(key)
-    if messages is None:
-        drawn, enqueue = list[ForwardMsg](), context._enqueue
-
-        def enqueue_kept(message: ForwardMsg) -> None:
-            drawn.append(message)
-            enqueue(message)
-
-        context._enqueue = enqueue_kept
-        try:
-            with block:
-                draw()
-        finally:
-            context._enqueue = enqueue
-        while len(_drawn) >= DRAWN:
-            _drawn.pop(next(iter(_drawn)), None)
-        _drawn[key] = drawn
-    else:
-        for message in messages:
-            context._enqueue(message)
-
-
 def bound_to_page(draw: Callable[[], None]) -> Callable[[], None]:
     """The same function, drawn as part of the page that runs now; app.py would draw different widgets."""
-    context, page = get_script_run_ctx(), ThreadState.get().active_script_hash
+    page, as_part_of = "", getattr(get_script_run_ctx(), "run_with_active_hash", None)
+    with contextlib.suppress(ImportError, AttributeError):
+        from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
+
+        page = ThreadState.get().active_script_hash
 
     def drawn() -> None:
-        if context is None:
+        with as_part_of(page) if page and as_part_of is not None else contextlib.nullcontext():
             draw()
-        else:
-            with context.run_with_active_hash(page):
-                draw()
 
     return drawn

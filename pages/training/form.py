@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
+from pages.runtime.session import from_session
 from transformer.live_training import presets
 from transformer.live_training.descriptions import differences_words
 from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, LARGEST_RATE, Experiment, ExperimentError
@@ -18,7 +19,7 @@ from transformer.live_training.pairs import MOST, read_pairs
 from transformer.texts import _, comma_list
 
 MORE = "training_more"
-PAIRS = "headscope_pairs"  # the typed pairs, which are in no link and no other session
+PAIRS = "training_pairs"  # key of the field for own pairs
 OPTIONS = (
     "preset", "task", "alphabet", "shortest", "longest", "shift", "layers", "heads", "d_model", "d_ff", "d_k",
     "scaled", "mask", "encoding", "residual", "norm", "activation", "steps", "batch", "rate", "warmup", "smoothing",
@@ -70,7 +71,7 @@ def _preset(options: Options) -> str:
         st.session_state[MORE] = None
 
     asked, title = str(options.choice("preset", presets.names(), presets.FIRST)), _("What to train")
-    bar = list(dict.fromkeys((*presets.TELLING, asked)))
+    bar = list(dict.fromkeys((*presets.HIGHLIGHTS, asked)))
     others = [name for name in presets.names() if name not in bar]
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hs-training-presets"):
         options.segment("preset", title, bar, presets.FIRST, presets.label, hidden=True, alone=True)
@@ -91,20 +92,27 @@ def _look_for(name: str, experiment: Experiment | None) -> str:
     ).format(preset=presets.label(name), what=what)
 
 
+@dataclass
+class TypedPairs:
+    """text: a person's own pairs, which are in no link and no other session."""
+
+    text: str = ""
+
+
 def _typed() -> None:
-    st.session_state[PAIRS] = st.session_state.get("training_pairs", "")
+    from_session(TypedPairs).text = st.session_state.get(PAIRS, "")
 
 
 def _pairs() -> str:
     """The field for a person's own pairs; typed text stays, whatever happens to it."""
-    typed = st.session_state.get(PAIRS, "")
-    if st.session_state.get("training_pairs") != typed:
-        st.session_state["training_pairs"] = typed
+    typed = from_session(TypedPairs).text
+    if st.session_state.get(PAIRS) != typed:
+        st.session_state[PAIRS] = typed
     text = st.text_area(
         _("Your pairs, up to {most:,}: one on each line, the input, then a tab or a comma, then the answer").format(
             most=MOST
         ),
-        key="training_pairs",
+        key=PAIRS,
         on_change=_typed,
         height=120,
         max_chars=LONGEST,

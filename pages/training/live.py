@@ -8,7 +8,7 @@ from dataclasses import asdict
 import streamlit as st
 
 from pages.components.checkpoint_zip import download_button
-from pages.frame.frame import OPEN, Links, PageFrame
+from pages.frame.frame import OPEN_MODEL, Links, PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime.texts import plain_markdown
@@ -28,7 +28,6 @@ from transformer.view.training_pack import first_place, training_pack
 
 KEY = "training"
 OPTIONS = ("show", "run", "step", "kinds", "kind", "layer", "head", "rows", "log")  # in links, beside the form's
-SAYS = "headscope_training_says"  # messages of the last command
 
 _picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
 _feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
@@ -51,7 +50,7 @@ def _run_command(asked: ViewerMessage) -> None:
         messages = runs.again(entry)
     elif asked.do == "remove":
         runs.remove(entry)
-    st.session_state[SAYS] = messages
+    runs.of_session().messages = messages
 
 
 def _place(options: Options, shown: Sequence[Shown], reported: Place | None) -> Place:
@@ -79,7 +78,7 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
     asked = read_message(reported.ask, reported.command, tuple(entry.run.id for entry in shown))
     if asked.do:
         _run_command(asked)
-    for text in st.session_state.get(SAYS, ()):
+    for text in runs.of_session().messages:
         message(text)
     runs.collect()
     runs.join_teacher()
@@ -125,7 +124,7 @@ def _ended_buttons(watched: Watched, name: str, links: Links) -> None:
         if data is not None:
             for page, link in links.items():
                 if page.opens_models:
-                    st.page_link(link, label=page.title, query_params={OPEN: watched.run.id})
+                    st.page_link(link, label=page.title, query_params={OPEN_MODEL: watched.run.id})
             download_button(watched.name, data, f"training_zip_{watched.run.id}")
         files = recipe_files(watched.experiment)
         single = len(files) == 1

@@ -4,15 +4,14 @@ the session, too."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import streamlit as st
+from dataclasses import dataclass, field, replace
 
 from pages.frame import room
 from pages.frame.frame import on_every_run, on_open_model
 from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
 from pages.runtime.memory import weigh
+from pages.runtime.session import from_session
 from pages.runtime.shared import SharedCache
 from pages.runtime.streamlit import session_id, viewer_network
 from pages.training.sharing import Audience, begin_or_join, shown_by_teacher
@@ -31,8 +30,6 @@ from transformer.live_training.recorded import (
 from transformer.live_training.workshop import Workshop, WorkshopError
 from transformer.texts import _
 
-RUNS = "headscope_runs"
-FOLLOWED = "headscope_runs_followed"  # ids of runs that came with the teacher's view
 MOST = 4  # most runs shown together
 
 
@@ -65,10 +62,24 @@ class Watched:
         return self.audience.experiment
 
 
+@dataclass
+class Runs:
+    """Of one session. watched: the runs in the order shown; followed: ids of those that came with the teacher's view;
+    messages: what the last command on the picture gave to say."""
+
+    watched: list[Watched] = field(default_factory=list)
+    followed: set[str] = field(default_factory=set)
+    messages: list[str] = field(default_factory=list)
+
+
+def of_session() -> Runs:
+    """The runs of this session."""
+    return from_session(Runs)
+
+
 def watched() -> list[Watched]:
     """The runs in the order shown; the others are compared with the first."""
-    runs: list[Watched] = st.session_state.setdefault(RUNS, [])
-    return runs
+    return of_session().watched
 
 
 def shop() -> Workshop:
@@ -175,8 +186,8 @@ def steers(watched_run: Watched) -> bool:
 
 def join_teacher() -> None:
     """Whoever follows the teacher watches the teacher's runs; one that was removed here does not come back."""
-    followed: set[str] = st.session_state.setdefault(FOLLOWED, set())
-    for audience in shown_by_teacher(_room()) if room.led() else ():
+    followed = of_session().followed
+    for audience in shown_by_teacher(_room()) if room.follows() else ():
         known = audience.run.id in followed or any(entry.audience is audience for entry in watched())
         if not known and len(watched()) < MOST:
             audience.join(session_id(), False)

@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.attack.client import Attacker, run
 from tests.support.server import free_port, start, stop
-from transformer.live_training.workshop import EACH, LINE
+from transformer.live_training.workshop import MOST_PER_VIEWER, MOST_WAITING
 
 pytestmark = pytest.mark.slow  # starts a server
 
@@ -68,10 +68,10 @@ def test_many_viewers_of_one_address_leave_places_for_the_others(host: str) -> N
         try:
             for attacker in gang:
                 await attacker.open()
-                for seed in range(EACH):
+                for seed in range(MOST_PER_VIEWER):
                     await attacker.train(seed)
             said = re.search(r"(\d+) runs from your network address are waiting already", gang[-1].said)
-            assert said and int(said[1]) <= LINE // 2
+            assert said and int(said[1]) <= MOST_WAITING // 2
             for place, visitor in enumerate(others, 1):
                 await visitor.open()
                 assert f"1 of 1 trainings run now, {int(said[1]) + place - 1} wait" in visitor.cost

@@ -133,6 +133,6 @@ def live_server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> 
 def training_page(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a page that shows only the picture of made-up runs: training_app.py."""
     script = "tests/browser/training_app.py"
-    process, address = start(tmp_path_factory.mktemp("training") / "log.txt", script=script, PYTHONPATH=".")
+    process, address = start(tmp_path_factory.mktemp("training") / "log.txt", script=script)
     yield address
     stop(process)

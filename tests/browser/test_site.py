@@ -22,7 +22,7 @@ from pages.components.translation import number, short
 from tests.browser.explorer_page import click_head, hover, params_of, wait_for_params, weight_in
 from transformer.analysis.translation import perplexity
 from transformer.interventions.sets import NONE, Interventions
-from transformer.live_training.presets import TELLING
+from transformer.live_training.presets import HIGHLIGHTS
 from transformer.view.examples import read_examples
 from transformer.view.shared_texts import say
 from transformer.view.site_pages import SITE_PAGES
@@ -315,7 +315,7 @@ def test_another_training_clears_what_is_said_of_one_that_failed(context: Browse
     shown = page.get_by_role("status").filter(has_text="recorded")
     expect(shown).to_be_attached()
     said = page.get_by_test_id("messages")
-    first, second = (page.get_by_test_id(f"preset-{name}") for name in TELLING[:2])
+    first, second = (page.get_by_test_id(f"preset-{name}") for name in HIGHLIGHTS[:2])
     page.route("**/trainings/*.gz", lambda route: route.abort())
     for _ in range(2):  # asked for again, and said again
         second.click()

@@ -17,7 +17,7 @@ from pages.frame import state
 from pages.frame.examples import examples
 from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, marian, pages
-from tests.support.app import address, app_test, checkpoints, model_sizes
+from tests.support.app import address, app_test, checkpoints, model_sizes, state_of
 from transformer.checkpoints.folder import LARGEST_BESIDE, LARGEST_JSON, METRICS
 from transformer.view.examples import MOST
 
@@ -125,12 +125,12 @@ def test_a_text_of_any_length_is_refused_before_it_is_read(side: str, tmp_path: 
     long = "ka " * 30_000
     app = page_of(tmp_path, "heads", {"source": "ka lo", side: long})
     (said,) = pages.messages(app)
-    limit = 24 * state.EACH  # of the tokens that these pages allow
+    limit = 24 * state.CHARACTERS_A_TOKEN  # of the tokens that these pages allow
     assert f"The {side} text has 90,000 characters. At most {limit:,} are allowed; shorten it." in said
     assert app.text_input(key=side).value == long  # what was typed stays
     assert len(address(app)[side]) == limit + 1
     app.text_input(key=side).set_value(long * 100).run()
-    assert len(app.session_state["headscope"].source + app.session_state["headscope"].target) < state.LONGEST + 10
+    assert len(state_of(app).source + state_of(app).target) < state.LONGEST_TEXT + 10
 
 
 def test_long_unknown_words_are_quoted_with_their_first_characters(tmp_path: Path) -> None:

@@ -756,7 +756,7 @@ def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatc
     given: Any = options(
         checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu", trainings=0, rooms="rooms.sqlite"
     )
-    assert serve.prepare(given) == (ROOT / "app.py", {"server.port": 8600})
+    assert serve.prepare(given) == (ROOT / "pages" / "app.py", 8600, None)
     assert os.environ["HEADSCOPE_CHECKPOINT"] == str(trained / "checkpoint")
     assert (os.environ["HEADSCOPE_MAX_TOKENS"], os.environ["HEADSCOPE_DEVICE"]) == ("64", "cpu")
     assert (os.environ["HEADSCOPE_TRAININGS"], os.environ["HEADSCOPE_TRAINING_SECONDS"]) == ("0", "before")
@@ -775,7 +775,7 @@ def test_a_redis_server_that_does_not_answer_is_said_at_the_start(monkeypatch: p
     monkeypatch.setenv("HEADSCOPE_ROOMS", "before")
     with pytest.raises(StoreError, match=r"the Redis server 127\.0\.0\.1:1, which holds the rooms, cannot be used"):
         serve.prepare(options(device="cpu", rooms=url))  # type: ignore[arg-type]
-    assert os.environ["HEADSCOPE_ROOMS"] == url  # as it is, for app.py
+    assert os.environ["HEADSCOPE_ROOMS"] == url  # as it is, for the app
     with pytest.raises(StoreError):
         serve.prepare(options(device="cpu"))  # type: ignore[arg-type]
 

@@ -24,7 +24,7 @@ from transformer.__main__ import main, parser
 from transformer.cli import serve
 from transformer.cli.run_folder import Run
 
-BIND = serve._bind
+LISTEN = serve.listen
 ENDING = tuple(path for path in PATHS if path != "/dev/zero")  # sentence pairs may come from a pipe, of any length
 RECIPES = (
     '[data]\ntask = "reverse"\ncount = 40\nlengths = [1, 3]\nseed = 1\n',
@@ -117,12 +117,12 @@ def arguments(draw: st.DrawFn) -> list[str]:
     return [os.fsdecode(one.replace("\0", "").encode("utf-8", "surrogatepass")) for one in found]
 
 
-def _bind(address: str, port: int) -> None:
+def _listen(address: str | None, port: int) -> socket.socket:
     """As the command's own, but that no name server is asked."""
     with contextlib.suppress(ValueError):
         ipaddress.ip_address(address or "0.0.0.0")
-        return BIND(address, port)
-    address.encode("idna")
+        return LISTEN(address, port)
+    str(address).encode("idna")
     raise socket.gaierror(socket.EAI_NONAME, "no such name")
 
 
@@ -131,8 +131,8 @@ def run(given: list[str], typed: bytes = b"") -> tuple[int, str, str]:
     out, wrong = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace")
     patches = (
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed), "utf-8")),
-        mock.patch("streamlit.App"),
-        mock.patch.object(serve, "_bind", _bind),
+        mock.patch("pages.server.run", return_value=0),
+        mock.patch.object(serve, "listen", _listen),
         mock.patch.object(Run, "train", lambda *_args: False),
         mock.patch.dict("os.environ"),
         mock.patch.object(sys, "argv", ["headscope"]),

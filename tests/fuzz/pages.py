@@ -12,9 +12,11 @@ from unittest import mock
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from pages.frame.state import Session
 from pages.registry import pages
 from tests.fuzz import folders, links
 from tests.fuzz.common import JSON, TYPED, kept_folder
+from tests.support.app import kept
 from transformer.live_training import workshop
 
 PAGES = tuple(page.name for page in pages())
@@ -58,7 +60,7 @@ def check(app: AppTest) -> None:
 
 def type_or_choose(app: AppTest, data: st.DataObject) -> None:
     """Something typed, chosen, or reported by a browser that is none."""
-    state = app.session_state["headscope"] if "headscope" in app.session_state else None  # noqa: SIM401, it has no get
+    state = kept(app, Session).state
     kind = data.draw(st.sampled_from(("type", "choose", "number", "report")))
     if kind == "type" and app.text_input:
         data.draw(st.sampled_from(app.text_input)).set_value(links.sent(data.draw(TYPED)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from transformer.live_training.fair_queue import has_share, in_turn, starts
-from transformer.live_training.workshop import EACH, LINE
+from transformer.live_training.workshop import MOST_PER_VIEWER, MOST_WAITING
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,18 @@ def test_second_runs_leave_places_for_first_ones() -> None:
 @pytest.mark.parametrize("greedy", range(41))
 def test_a_class_behind_one_address_has_a_place_for_everybodys_first_run(greedy: int) -> None:
     """Some of 40 press as often as they may, one after the other or in turns, before the others press once."""
-    for order in (range(greedy * EACH), sorted(range(greedy * EACH), key=lambda one: one % EACH)):
+    for order in (
+        range(greedy * MOST_PER_VIEWER),
+        sorted(range(greedy * MOST_PER_VIEWER), key=lambda one: one % MOST_PER_VIEWER),
+    ):
         line: list[Run] = []
         begun: Counter[int] = Counter()
         for press in order:
-            if has_share(line, "class", LINE, begun[press // EACH]):
-                line.append(Run(str(press // EACH), "class"))
-                begun[press // EACH] += 1
+            if has_share(line, "class", MOST_WAITING, begun[press // MOST_PER_VIEWER]):
+                line.append(Run(str(press // MOST_PER_VIEWER), "class"))
+                begun[press // MOST_PER_VIEWER] += 1
         for _student in range(40 - greedy):
-            assert has_share(line, "class", LINE)
+            assert has_share(line, "class", MOST_WAITING)
             line.append(Run(None, "class"))
         assert set(begun) == set(range(greedy)) and all(begun.values())
 

@@ -20,7 +20,7 @@ from transformer.live_training import recorder
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame
 from transformer.live_training.recipe import recipe_files, recipe_text
-from transformer.live_training.recorder import EXTRA
+from transformer.live_training.recorder import EXTRA_TOKENS
 from transformer.live_training.result import name_of, result_files
 from transformer.live_training.session import Session
 from transformer.tracing.trace import KINDS
@@ -98,7 +98,7 @@ def test_a_frame_is_the_trace_of_its_step(name: str) -> None:
         assert frame.predicted == tuple(
             model.tokenizer.pieces([number])[0].replace("▁", "␣") for number in trace.logits.argmax(-1).tolist()
         )
-        assert frame.outputs[0] == model.translate(session.opening.source, limit=longest + 1 + EXTRA).text
+        assert frame.outputs[0] == model.translate(session.opening.source, limit=longest + 1 + EXTRA_TOKENS).text
         assert (trace.source_labels, trace.target_in_labels, trace.target_out_labels) == (
             session.opening.source_tokens, session.opening.target_in, session.opening.target_out
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The process that trains, by itself: its messages, its orders, and that it ends when nobody is there."""
+"""The process that trains, by itself: its messages, its commands, and that it ends when nobody is there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transformer.live_training.messages import CRASHED, TOO_LARGE, Checked, Mess
 from transformer.live_training.pairs import ExperimentError
 from transformer.live_training.recipe import recipe_text
 from transformer.live_training.session import Session
-from transformer.live_training.worker import sentence, train
+from transformer.live_training.worker import message_of, train
 from transformer.texts import ENGLISH, Language, use_language
 from transformer.training.settings import TrainingError
 
@@ -113,7 +113,7 @@ def test_the_worker_pauses_continues_and_stops(worker: Worker) -> None:
     worker.until("frame")
     worker.say({"do": "pause"})
     for line in (b"\xff\n", b"[" * 99_999 + b"\n", b"{}\n", b'{"do": "dance"}\n', b"null\n"):
-        worker.input.write(line)  # orders that are none change nothing
+        worker.input.write(line)  # what is no command changes nothing
     worker.input.flush()
     steps: list[int] = []
     while len(steps) < 5 or len(set(steps[-4:])) > 1:  # it still says that it is there, and goes no further
@@ -174,7 +174,7 @@ class Heard:
         self.sent.append((kind, values, body))
 
 
-NO_ORDERS = SimpleNamespace(stopped=False, hold=lambda: None)
+NO_COMMANDS = SimpleNamespace(stopped=False, wait_while_paused=lambda: None)
 NO_NUMBER = {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scaling": False}
 
 
@@ -188,12 +188,12 @@ NO_NUMBER = {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scalin
 )
 def test_invalid_first_messages_are_errors(first: Any, kind: type[Exception], error: str) -> None:
     with pytest.raises(kind, match=error):
-        train(first, NO_ORDERS, Heard())  # type: ignore[arg-type]
+        train(first, NO_COMMANDS, Heard())  # type: ignore[arg-type]
 
 
 def test_the_worker_ends_at_its_time_limit() -> None:
     heard = Heard()
-    train({"experiment": ENDLESS.to_dict(), "seconds": 0.2}, NO_ORDERS, heard)  # type: ignore[arg-type]
+    train({"experiment": ENDLESS.to_dict(), "seconds": 0.2}, NO_COMMANDS, heard)  # type: ignore[arg-type]
     kind, values, body = heard.sent[-1]
     assert kind == "done" and values["reason"] == "time" and 0 < values["step"] < 5000 and read_zip(body)
 
@@ -212,7 +212,7 @@ def test_the_worker_ends_at_its_time_limit() -> None:
     ],
 )
 def test_every_failure_is_a_sentence(error: Exception, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    message = sentence(error)
+    message = message_of(error)
     assert re.search(text, message) and "\n" not in message
     has_traceback = "Error" in capsys.readouterr().err
     assert has_traceback == (not isinstance(error, ValueError))  # user errors need none

@@ -17,7 +17,7 @@ import pytest
 from tests.support.workshops import LONG, Fake, Start, ended, here, trains, until, workers
 from transformer.live_training import workshop
 from transformer.live_training.live_run import LiveRun
-from transformer.live_training.workshop import EACH, LINE, WorkshopError
+from transformer.live_training.workshop import MOST_PER_VIEWER, MOST_WAITING, WorkshopError
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -152,23 +152,25 @@ def test_at_most_one_spare_process_exists(start: Start) -> None:
 
 def test_a_full_queue_refuses_runs_with_a_message(start: Start) -> None:
     shop = start()
-    for _ in range(1 + LINE):
+    for _ in range(1 + MOST_WAITING):
         shop.begin(LONG, here)
     with pytest.raises(
-        WorkshopError, match=rf"^the queue is full, {LINE} runs are waiting; try again in a few minutes$"
+        WorkshopError, match=rf"^the queue is full, {MOST_WAITING} runs are waiting; try again in a few minutes$"
     ):
         shop.begin(LONG, here)
-    assert (shop.running, shop.waiting) == (1, LINE)
+    assert (shop.running, shop.waiting) == (1, MOST_WAITING)
 
 
 def test_the_runs_of_one_viewer_are_limited(start: Start) -> None:
     shop = start()
-    runs = [shop.begin(LONG, here, viewer="a") for _ in range(EACH)]
-    with pytest.raises(WorkshopError, match=f"^you already have {EACH} runs, the limit for one viewer; stop one"):
+    runs = [shop.begin(LONG, here, viewer="a") for _ in range(MOST_PER_VIEWER)]
+    with pytest.raises(
+        WorkshopError, match=f"^you already have {MOST_PER_VIEWER} runs, the limit for one viewer; stop one"
+    ):
         shop.begin(LONG, here, viewer="a")
     assert shop.begin(LONG, here, viewer="b").place == 1  # one of "a" trains already
     runs[2].stop()
-    assert shop.begin(LONG, here, viewer="a").place == EACH
+    assert shop.begin(LONG, here, viewer="a").place == MOST_PER_VIEWER
 
 
 def test_one_address_cannot_fill_the_queue(start: Start) -> None:
@@ -179,12 +181,14 @@ def test_one_address_cannot_fill_the_queue(start: Start) -> None:
         for viewer in viewers:
             shop.begin(LONG, here, viewer, "192.0.2.1")
 
-    begin(*range(1 + LINE // 3))  # one trains
-    with pytest.raises(WorkshopError, match=f"^{LINE // 3} runs from your network address are waiting already; try"):
+    begin(*range(1 + MOST_WAITING // 3))  # one trains
+    with pytest.raises(
+        WorkshopError, match=f"^{MOST_WAITING // 3} runs from your network address are waiting already; try"
+    ):
         begin(0)
-    begin(*range(1 + LINE // 3, 1 + LINE // 2))
-    with pytest.raises(WorkshopError, match=f"^{LINE // 2} runs from your network address"):
-        begin(LINE)
+    begin(*range(1 + MOST_WAITING // 3, 1 + MOST_WAITING // 2))
+    with pytest.raises(WorkshopError, match=f"^{MOST_WAITING // 2} runs from your network address"):
+        begin(MOST_WAITING)
     assert shop.begin(LONG, here, "v", "192.0.2.2").place == 1
     assert shop.begin(LONG, here, "w").place == 2
 
@@ -331,7 +335,7 @@ def test_an_unused_worker_ends(start: Start) -> None:
     shop = start(unused=0.3)
     shop.prepare()
     until(lambda: shop._spare is not None)
-    until(lambda: not workers() and shop._keeper is None)
+    until(lambda: not workers() and shop._checker is None)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])

@@ -16,7 +16,7 @@ from transformer.figures.drawing import Drawing
 
 ROOT = Path(__file__).resolve().parents[2]
 FRONTEND = ROOT / "frontend" / "src"
-CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+CONFIG = tomllib.loads((ROOT / "pages" / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 THEMES = ("light", "dark")
 Colour = tuple[float, float, float]
 

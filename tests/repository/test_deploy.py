@@ -20,10 +20,11 @@ from typing import Any
 
 import pytest
 
+from pages.server import PING
 from tests.support.app import address, app_test, messages
 from tests.support.server import free_port, spawn, stop, until
 from transformer.live_training.worker_process import MEMORY
-from transformer.live_training.workshop import LINE, trainings
+from transformer.live_training.workshop import MOST_WAITING, trainings
 from transformer.paths import app_folder
 
 pytestmark = pytest.mark.slow  # starts processes
@@ -230,16 +231,14 @@ def test_the_limits_of_nginx_are_those_of_the_readme() -> None:
     words = " ".join(text(DEPLOY / "README.md").split())
     assert int(burst[0]) >= 3 * 2 * 40 and int(most) >= 3 * 2 * 40  # a class with two pages each comes back three times
     assert f"{burst[0]} sessions at once, then {rate[0]} per second, {most} open." in words
-    assert f"Of the {LINE} places in the queue of trainings it can take {LINE // 2}." in words
+    assert f"Of the {MOST_WAITING} places in the queue of trainings it can take {MOST_WAITING // 2}." in words
 
 
-def test_the_proxy_is_more_patient_than_streamlit_pings() -> None:
-    from streamlit.web.server.starlette.starlette_server_config import DEFAULT_WEBSOCKET_PING_INTERVAL as ping
-
+def test_the_proxy_is_more_patient_than_the_server_pings() -> None:
     stream = code(DEPLOY / "nginx.conf").split("location = /_stcore/stream")[1].split("}")[0]
     assert {name: int(seconds) for name, seconds in re.findall(r"(proxy_\w+_timeout) (\d+)s;", stream)} == {
-        "proxy_read_timeout": 3 * ping,
-        "proxy_send_timeout": 3 * ping,
+        "proxy_read_timeout": 3 * PING,
+        "proxy_send_timeout": 3 * PING,
     }
 
 
@@ -267,7 +266,7 @@ def test_every_file_that_deploy_and_security_point_at_is_there() -> None:
 
 
 def test_the_server_reports_nothing_and_takes_nothing() -> None:
-    settings = tomllib.loads(text(app_folder() / ".streamlit" / "config.toml"))
+    settings = tomllib.loads(text(app_folder() / "pages" / ".streamlit" / "config.toml"))
     assert settings["browser"] == {"gatherUsageStats": False, "serverAddress": "localhost"}
     server = settings["server"]
     assert server["enableXsrfProtection"] is True and server["maxUploadSize"] == 0

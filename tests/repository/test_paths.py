@@ -27,8 +27,8 @@ def nothing_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_in_a_checkout_the_app_is_at_the_root() -> None:
     assert paths.app_folder() == ROOT
-    assert (paths.app_folder() / "app.py").is_file()
-    assert (paths.app_folder() / ".streamlit" / "config.toml").is_file()
+    assert (paths.app_folder() / "pages" / "app.py").is_file()
+    assert (paths.app_folder() / "pages" / ".streamlit" / "config.toml").is_file()
     assert paths.checkpoint_folders() == [ROOT / "checkpoints"]
 
 

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from pages.components import figure, task
+from pages.frame.state import Session, State
 from pages.registry import pages
+from pages.runtime.session import KEY, Kept
 from tests.support.payloads import unpack
 from transformer.inference.pretrained import Pretrained, load
 from transformer.inference.speed import reorder
@@ -27,6 +30,7 @@ from transformer.inference.speed import reorder
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 ROOT = Path(__file__).resolve().parents[2]
+config._main_script_path = str(ROOT / "pages" / "app.py")  # settings as in a server: they are in a folder beside it
 EXAMPLE = {
     "title": "Two of a kind", "look": "Head 2 <b>looks back</b>.", "source": "nu nu",
     "view": {"kind": "encoder_self", "layer": 2, "head": 2},
@@ -64,7 +68,7 @@ def linked(part: str, **params: str) -> dict[str, str]:
 def app_test(page: str = "heads", /, **params: str) -> AppTest:
     """The app as a link to a page opens it, not yet run. page: its folder under pages/."""
     task.WAIT = 60.0  # no browser runs the page again when the work is done
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "app.py"), default_timeout=60)
     app.query_params.update(params)
     return switch_page(app, page)
 
@@ -92,7 +96,7 @@ def opened_well(app: AppTest) -> AppTest:
 def worked(app: AppTest) -> AppTest:
     """The page after the background job behind its button has ended."""
     app.button(key="hs-task-start").click().run()
-    app.session_state[task.SESSION].thread.join(60)
+    started_task(app).thread.join(60)
     return opened_well(app.run())
 
 
@@ -100,6 +104,29 @@ def switch_page(app: AppTest, page: str) -> AppTest:
     """Go to another page, which the next run shows. Streamlit's own method knows pages that are files only."""
     app._page_hash = calc_hash(page)
     return app
+
+
+def kept(app: AppTest, kind: type[Kept]) -> Kept:
+    """This session's object of a class, as `from_session` gives it to the app."""
+    if KEY not in app.session_state:
+        app.session_state[KEY] = {}
+    objects: dict[type, Any] = app.session_state[KEY]
+    found: Kept = objects.setdefault(kind, kind())
+    return found
+
+
+def state_of(app: AppTest) -> State:
+    """The state that all pages share."""
+    state = kept(app, Session).state
+    assert state is not None
+    return state
+
+
+def started_task(app: AppTest) -> task.Task[Any]:
+    """The task that this session started last."""
+    found = kept(app, task.Started).task
+    assert found is not None
+    return found
 
 
 def address(app: AppTest) -> dict[str, str]:
@@ -211,7 +238,7 @@ def content(page: str, part: str, model: str, source: str, asked: dict[str, str]
     drawn = next(one.content for one in pages() if one.name == page)
     drawn.draw(frame)
     write_address(frame.state, options.for_address(), drawn.names)
-    for last in frame._last:
+    for last in frame._drawn_last:
         last()
 
 

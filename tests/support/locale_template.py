@@ -56,7 +56,7 @@ def texts(code: str) -> list[str]:
 @cache
 def all_texts() -> tuple[str, ...]:
     """Every text of Python, of the scripts, of the lessons and of the models' examples, each once."""
-    files = [ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")), *sorted(ROOT.glob("transformer/**/*.py"))]
+    files = [*sorted(ROOT.glob("pages/**/*.py")), *sorted(ROOT.glob("transformer/**/*.py"))]
     found = [text for path in files for text in texts(path.read_text(encoding="utf-8"))]
     scripts = json.loads((FOLDER / "texts.json").read_text(encoding="utf-8"))
     lessons = [text for path in sorted(ROOT.glob("lessons/*.toml")) for text in lesson_texts(path)]

@@ -48,12 +48,12 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait(10)
 
 
-def spawn(log: Path, *command: str, **environment: str) -> subprocess.Popen[bytes]:
+def spawn(log: Path, *command: str, folder: Path = ROOT, **environment: str) -> subprocess.Popen[bytes]:
     """A command in a process group of its own, which `stop` ends, with what it writes in the log."""
     with log.open("wb") as output:
         return subprocess.Popen(
             command,
-            cwd=ROOT,
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -64,14 +64,16 @@ def spawn(log: Path, *command: str, **environment: str) -> subprocess.Popen[byte
 
 
 def start(
-    log: Path, port: int = 0, script: str = "app.py", options: tuple[str, ...] = (), **environment: str
+    log: Path, port: int = 0, script: str = "", options: tuple[str, ...] = (), **environment: str
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the app, on a free port unless one is given, and wait until it answers. Returns process and address."""
+    """Start the app, or another script, on a free port unless one is given, and wait until it answers. Returns process
+    and address."""
     port = port or free_port()
-    command = [*APP, f"--port={port}", *options]
-    if script != "app.py":
-        command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
-    process = spawn(log, *command, **environment)
+    command, folder = [*APP, f"--port={port}", *options], ROOT
+    if script:  # with the app's settings of Streamlit, which are in that folder
+        command, folder = ["streamlit", "run", str(ROOT / script), f"--server.port={port}"], ROOT / "pages"
+        command, environment = [sys.executable, "-P", "-m", *command], {**environment, "PYTHONPATH": str(ROOT)}
+    process = spawn(log, *command, folder=folder, **environment)
     address = f"http://localhost:{port}"
     until = time.monotonic() + START
     while time.monotonic() < until and process.poll() is None:

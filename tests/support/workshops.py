@@ -75,7 +75,7 @@ def workshops() -> Iterator[Start]:
     yield make
     for one in made:
         one.close()
-        assert (one.running, one.waiting, one._spare, one._keeper, one._slots) == (0, 0, None, None, [])
+        assert (one.running, one.waiting, one._spare, one._checker, one._slots) == (0, 0, None, None, [])
     # Files and threads of other tests of this process may have ended meanwhile.
     assert not workers() and files() <= open_files and {thread.name for thread in threading.enumerate()} <= threads
 

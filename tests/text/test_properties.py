@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import transformer
 from pages.frame import state as shared
+from pages.runtime import session
 from tests.fuzz.common import MARKUP, TEXTS, TYPED, examples, one_sentence
 from tests.support.build import tiny_config, tiny_model, tiny_pretrained
 from tests.support.payloads import unpack
@@ -212,13 +213,14 @@ def test_a_link_reopens_the_senders_view(source: str, target: str, view: View, d
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shared, "st", fake)
+        patch.setattr(session, "st", fake)
         patch.setattr(shared.session_models, "names", lambda: ["first", "mine"])
         patch.delenv("HEADSCOPE_CHECKPOINT", raising=False)
         shared.write_address(shared.State("mine", source, target, view, switches), {"part": "leak"}, ("part",))
         link = urlencode(bar)
         bar.clear()
         bar.update({name: values[0] for name, values in parse_qs(link, keep_blank_values=True).items()})
-        there = shared.arrive(["first", "mine"])
+        there = shared.state_of_link(["first", "mine"])
     sent = {text: text.encode("utf-8", "replace").decode() for text in (source, target)}  # no link holds a surrogate
     assert (there.checkpoint, there.source, there.target) == ("mine", sent[source], sent[target])
     assert not there.notices

@@ -11,7 +11,6 @@ import socket
 import sys
 from pathlib import Path
 from reprlib import repr as shown
-from typing import Any
 
 from transformer import startup
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, whole
@@ -123,27 +122,39 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _bind(address: str, port: int) -> None:
-    """Listen for a moment, as Streamlit does. Raises OSError."""
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+def listen(address: str | None, port: int) -> socket.socket:
+    """A socket that listens on an address; without one on all, of IPv6, too, where the system has it. Raises OSError.
+
+    It sends small messages at once, and so do the connections that it accepts: otherwise the second of two would wait
+    until the browser acknowledges the first, and a browser delays that by 40 ms of every click, measured on Linux.
+    asyncio does so only for sockets that it makes.
+    """
+    if not address and socket.has_ipv6:
+        try:
+            return listen("::", port)
+        except OSError as error:
+            if error.errno not in NO_SUCH_ADDRESS:
+                raise
+    address = address or "0.0.0.0"
+    found = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    try:
         if sys.platform != "win32":  # there the option would allow a port that is in use
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if address == "::":  # IPv4 too
-            probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        probe.bind((address, port))
+            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        found.bind((address, port))
+        found.listen()
+    except BaseException:
+        found.close()
+        raise
+    return found
 
 
 def taken(port: int, address: str | None = None) -> bool:
     """Whether another program uses the port. Raises CommandError for an invalid port or address."""
     try:
-        if address is None and socket.has_ipv6:
-            try:
-                _bind("::", port)
-                return False
-            except OSError as error:
-                if error.errno not in NO_SUCH_ADDRESS:
-                    raise
-        _bind(address or "", port)
+        listen(address, port).close()
     except PermissionError as error:
         raise CommandError(
             "port {port} is reserved for the system; choose a port above 1023 with --port", port=port
@@ -187,7 +198,7 @@ def find_port(asked: int | None, address: str | None) -> int:
 
 
 def find_key(asked: bool) -> str | None:
-    """Pass the key of the operator's page to app.py. Returns one that was made now and that nobody knows yet. Raises
+    """Pass the key of the operator's page to the app. Returns one that was made now and that nobody knows yet. Raises
     CommandError."""
     given = os.environ.get(OPERATOR, "")
     if given and len(given) < LEAST_KEY:
@@ -200,10 +211,10 @@ def find_key(asked: bool) -> str | None:
     return key
 
 
-def prepare(options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
-    """Check the options, and pass the settings to app.py through the environment. Returns that script, and options of
-    Streamlit."""
-    script = app_folder() / "app.py"
+def prepare(options: argparse.Namespace) -> tuple[Path, int, str | None]:
+    """Check the options, and pass the settings to the app through the environment. Returns its script, the port and the
+    address to listen on, None for all of this machine."""
+    script = app_folder() / "pages" / "app.py"
     if not script.is_file():
         raise CommandError(
             "{script} is missing, so the installation is incomplete; install the package again", script=script
@@ -230,17 +241,15 @@ def prepare(options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
     if is_url(os.environ.get(ROOMS, "")):
         open_rooms(os.environ[ROOMS]).close()  # an address that cannot be used is said now, not to the class
     address = options.address or os.environ.get(ADDRESS) or None
-    port = find_port(options.port, address)
-    return script, {"server.port": port, **({"server.address": address} if address else {})}
+    return script, find_port(options.port, address), address
 
 
-def _address(host: str, port: int, path: str = "") -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
+def _host(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
 
 
 def run(options: argparse.Namespace) -> int:
-    script, config = prepare(options)
-    sys.argv = [str(script)]  # beside it, Streamlit looks for .streamlit/config.toml
+    script, port, address = prepare(options)
     key = find_key(options.operator)
     # Until the server handles Ctrl+C itself, it ends the process at once: nothing needs cleaning up yet, and an
     # exception during an import or the first steps of the event loop would print a traceback.
@@ -250,21 +259,15 @@ def run(options: argparse.Namespace) -> int:
     sys.modules["plotly"] = None  # type: ignore[assignment]
     streamlit_side = importlib.import_module("pages.runtime.streamlit")
     del sys.modules["plotly"]
-    streamlit_side.prepare_server()
-    streamlit_side.style_first_page(importlib.import_module("pages.frame.styles").first_style())
-    importlib.import_module("pages.runtime.operator").prepare_metrics()
-    importlib.import_module("pages.runtime.followers").prepare()
-    listens = options.address or os.environ.get(ADDRESS)
-    port = config["server.port"]
-    others = streamlit_side.address_for_others(listens)
+    server = importlib.import_module("pages.server")
+    host = "localhost" if address in (None, "0.0.0.0", "::") else _host(address)
+    others = streamlit_side.address_for_others(address)
     if others is not None:
-        print("\n  " + _("For others in the network: {address}", address=_address(others, port)), flush=True)
+        print("\n  " + _("For others in the network: {address}", address=f"http://{_host(others)}:{port}"), flush=True)
     if key is not None:
-        host = "localhost" if listens in (None, "", "0.0.0.0", "::") else listens
-        print(
-            "\n  " + _("For the operator: {address}", address=_address(host, port, f"/operator?key={key}")), flush=True
-        )
-    engine_files = importlib.import_module("pages.runtime.engine_files")
+        operator = f"http://{host}:{port}/operator?key={key}"
+        print("\n  " + _("For the operator: {address}", address=operator), flush=True)
     # In this process, so that Ctrl+C and signals reach it on every system.
-    importlib.import_module("streamlit").App(script, routes=engine_files.routes()).run(config=config)
-    return 0
+    with listen(address, port) as listening:
+        status: int = server.run(script, listening, host)
+    return status

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from transformer.live_training.experiment import Experiment
 from transformer.texts import _, comma_list
 
-TASK = ("task", "shift", "pairs", "alphabet", "shortest", "longest")
-SAID = ("layers", "heads", "d_model", "steps", "batch", "seed")  # always part of the summary
+TASK_FIELDS = ("task", "shift", "pairs", "alphabet", "shortest", "longest")
+ALWAYS_NAMED = ("layers", "heads", "d_model", "steps", "batch", "seed")  # always part of the summary
 
 
 def task_words(experiment: Experiment) -> str:
@@ -78,7 +78,7 @@ def differences_words(experiment: Experiment, other: Experiment) -> list[str]:
 
 def _unusual(experiment: Experiment, plain: Experiment, but: tuple[str, ...]) -> list[str]:
     """How it differs from the plain model, without the fields that are named anyway."""
-    phrases = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK, *but)]
+    phrases = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK_FIELDS, *but)]
     return list(dict.fromkeys(phrases))
 
 
@@ -103,6 +103,6 @@ def summary(experiment: Experiment, plain: Experiment) -> str:
     parts = [task_words(experiment)]
     if experiment.task != "own":
         parts += [phrase("alphabet", experiment), lengths_words(experiment)]
-    parts += [phrase(name, experiment) for name in SAID]
+    parts += [phrase(name, experiment) for name in ALWAYS_NAMED]
     parts.append(_("{n} parameters").format(n=f"{experiment.parameters:,}"))
-    return comma_list([*parts, *_unusual(experiment, plain, SAID)])
+    return comma_list([*parts, *_unusual(experiment, plain, ALWAYS_NAMED)])

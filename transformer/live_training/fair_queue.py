@@ -21,11 +21,11 @@ Run = TypeVar("Run", bound=Entry)
 
 
 def in_turn(waiting: Sequence[Run], running: Sequence[Entry]) -> list[Run]:
-    """The waiting runs, given in the order of arrival, in the order in which they start.
+    """The waiting runs, given in the order in which they came, in the order in which they will start.
 
     First the first run of every viewer of whom none trains, then the second ones, and so on. Within such a round, the
     addresses take turns, those with the fewest running runs first: many viewers of one address delay a viewer of
-    another one by a single run. Within an address, the order of arrival.
+    another one by a single run. Within an address, the order in which they came.
     """
     rounds = Counter(run.viewer for run in running if run.viewer is not None)
     trains = Counter(run.address for run in running if run.address is not None)
@@ -44,12 +44,13 @@ def in_turn(waiting: Sequence[Run], running: Sequence[Entry]) -> list[Run]:
 
 
 def has_share(waiting: Sequence[Entry], address: Hashable, most: int, others: int = 0) -> bool:
-    """Whether one more run of an address may wait: it may have as many places of the queue as are free.
+    """Whether one more run of an address may wait: while the address has fewer runs in the queue than there are free
+    places.
 
     So one address has at most half of the `most` places, two have a third each, and a viewer of another address always
     finds one (Choudhury and Hahne 1998, "Dynamic queue length thresholds", with factor 1). others: unfinished runs of
-    the same viewer; a second run finds a place while the address has half as many as are free, a third one a third, so
-    that those who have none find one.
+    the same viewer. A second run may wait while the address has fewer than half as many runs as there are free places,
+    a third run while it has fewer than a third, so that viewers without a run find a place.
     """
     free = most - len(waiting)
     return free > 0 and (address is None or sum(run.address == address for run in waiting) * (others + 1) < free)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-BUSY = "RD"  # states of a thread that runs, waits for a core, or waits for a disk
-STOPPED = "Tt"  # by a signal or a debugger
+BUSY = "RD"  # states of a thread that runs or waits for a core (R), or waits for a disk (D)
+STOPPED = "Tt"  # states of a thread that a signal or a debugger holds
 GAP = 1.0  # most seconds that one look counts: after a sleep of the server itself, the worker has slept too
-USED = 0.2  # share of a core from which a process is busy, whatever its main thread is doing at the looks
+BUSY_SHARE = 0.2  # of a core: a process that uses so much is busy, whatever its main thread is doing at the looks
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Activity:
 
 
 class Idle:
-    """For how long a worker has done nothing, and how much it has computed without a word.
+    """For how long a worker has done nothing, and how much it has computed since its last message.
 
-    asleep: seconds in which its main thread never ran, nor waited for a core or a disk; computed: seconds of a core
-    since its last message.
+    asleep: seconds for which its main thread has neither run nor waited for a core or a disk; computed: seconds of a
+    core since its last message.
     """
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class Idle:
         self._heard = -1.0
 
     def look(self, now: float, activity: Activity, progress: object, heard: float, may_sleep: bool) -> None:
-        """now: seconds of a clock; progress: changes with everything the worker gets done; heard: when its last message
-        came; may_sleep: it was told to wait."""
+        """Note what the worker does now. now: seconds of a clock; progress: another value whenever the worker has got
+        something done; heard: when its last message came; may_sleep: it is paused."""
         passed = math.inf if self._at is None else now - self._at
         used = activity.seconds - self._seconds
-        busy = activity.state in BUSY or used >= USED * passed or (may_sleep and activity.state not in STOPPED)
+        busy = activity.state in BUSY or used >= BUSY_SHARE * passed or (may_sleep and activity.state not in STOPPED)
         if self._at is None or busy or progress != self._progress:
             self.asleep = 0.0
         else:

@@ -18,7 +18,7 @@ from transformer.live_training.worker_process import WorkerProcess, how_it_ended
 from transformer.texts import Text
 
 ENDED = ("done", "failed")
-PAUSES = 100  # of a run: 4 KB of commands, which fit into the smallest pipe even if the worker does not read
+MOST_PAUSES = 100  # of a run: 4 KB of commands, which fit into the smallest pipe even if the worker does not read
 
 
 class Setting(Protocol):
@@ -29,12 +29,17 @@ class Setting(Protocol):
 
 @dataclass(frozen=True)
 class Patience:
-    """Time limits in seconds. gone: until a viewer who left must be back; asleep: in which a worker does not even wait
-    for a core (`Idle`); mute: of a core that a training worker uses without a message, which it sends five times a
-    second; start: until a worker trains (on a busy machine, importing torch and making data take long); silence:
-    between two messages of a training worker that gets no core; stuck: between two of its steps; stop: until its last
-    message, with the model; pause: all pauses of a run together, because others wait; unused: for a worker that was
-    started ahead; look: between two checks."""
+    """For how many seconds the workshop waits; longer means that somebody has left, or that a worker has failed.
+
+    gone: for a viewer who has left. start: for a new worker to train; on a busy machine, importing torch and making
+        data take long.
+    asleep: while a worker neither computes nor waits for a core (`Idle`).
+    mute: of a core, which a training worker uses without a message; it sends five a second.
+    silence: for a message of a training worker, which may get no core. stuck: for its next step.
+    stop: after the command to stop, for the last message, with the model.
+    pause: all pauses of a run together, because other runs wait. unused: with a worker that was started ahead.
+    look: between two checks of all this.
+    """
 
     gone: float = 10.0
     asleep: float = 8.0
@@ -59,7 +64,8 @@ class Ending:
     result: bytes | None = None
 
 
-LEFT, STOPPED, TIME = (Ending("done", reason) for reason in ("left", "stopped", "time"))
+# The viewer has left, a viewer has stopped the run, or its time is over.
+VIEWER_LEFT, STOPPED, OUT_OF_TIME = (Ending("done", reason) for reason in ("left", "stopped", "time"))
 
 
 class LiveRun:
@@ -67,8 +73,8 @@ class LiveRun:
 
     stage: "waiting", "starting", "training", "paused", "done" or "failed"
     place: in the queue, 1: next, 0: not waiting; wait: seconds until it will probably start, None if nobody knows
-    opening, frames: from the worker, frames are only added; step, seconds (of a core): so far
-    limit: core seconds after which it ends; reason, error, result: as in `Ending`, after the end
+    opening, frames: from the worker; frames are only added. step: made last; seconds: of a core, so far
+    limit: seconds of a core after which it ends; reason, error, result: as in `Ending`, after the end
     """
 
     def __init__(
@@ -81,7 +87,8 @@ class LiveRun:
         patience: Patience,
         address: Hashable = None,
     ) -> None:
-        """withdraw: removes the run from the queue; False if it is not in the queue."""
+        """experiment, limit, alive, viewer, address: as in `Workshop.begin`. withdraw: removes the run from the queue;
+        returns False if it is not in the queue."""
         self.id = secrets.token_hex(6)
         self.experiment, self.limit = experiment, limit
         self.viewer, self.address = viewer, address
@@ -98,17 +105,18 @@ class LiveRun:
         self._lock = threading.Lock()
         self._worker: WorkerProcess | None = None
         self._idle = Idle()
-        self._verdict: Ending | None = None  # why the worker was killed
-        self._stopping = 0.0  # when it was told to stop; 0: not yet
-        self._late = False  # told to stop because its time is over
+        self._forced: Ending | None = None  # the ending of a run whose worker was killed
+        self._stop_sent = 0.0  # when the worker got the command to stop; 0: not yet
+        self._out_of_time = False  # it got this command because its time is over
         self._pauses, self._paused_for, self._paused_at = 0, 0.0, 0.0
-        # When the viewer was seen, the worker heard, the stage begun, a step made.
-        self._seen = self._heard = self._since = self._moved = time.monotonic()
+        # When, for the last time: the viewer was there, the worker sent something, a stage began, a step was made.
+        self._viewer_seen = self._last_message = self._stage_began = self._last_step = time.monotonic()
 
     # -- for viewers ------------------------------------------------------------------------------------------------
 
     @property
     def ended(self) -> bool:
+        """Whether it is over, well or not."""
         return self.stage in ENDED
 
     @property
@@ -116,19 +124,20 @@ class LiveRun:
         """Seconds of pause that remain."""
         if self.stage == "paused":
             return max(0.0, self._patience.pause - self._paused_for - (time.monotonic() - self._paused_at))
-        return max(0.0, self._patience.pause - self._paused_for) if self._pauses < PAUSES else 0.0
+        return max(0.0, self._patience.pause - self._paused_for) if self._pauses < MOST_PAUSES else 0.0
 
     def pause(self) -> None:
         """Pause the training, for at most `pause_left` seconds; then it continues."""
         left = self.pause_left
         with self._lock:
-            if self.stage == "training" and left > 0 and not self._stopping and self._worker:
+            if self.stage == "training" and left > 0 and not self._stop_sent and self._worker:
                 self._pauses += 1
                 self._worker.send({"do": "pause"})
                 self._paused_at = time.monotonic()
                 self.stage = "paused"
 
     def go_on(self) -> None:
+        """Continue after a pause."""
         with self._lock:
             if self.stage == "paused" and self._worker:
                 self._worker.send({"do": "go"})
@@ -141,14 +150,14 @@ class LiveRun:
         if withdraw is not None and withdraw(self):
             self.finish(STOPPED)
         elif self.stage == "starting":
-            self.condemn(STOPPED)
+            self.end_by_force(STOPPED)
         else:
-            self._tell_to_stop()
+            self._send_stop()
 
-    def _tell_to_stop(self, late: bool = False) -> None:
+    def _send_stop(self, late: bool = False) -> None:
         with self._lock:
-            if self.stage in ("training", "paused") and not self._stopping and self._worker:
-                self._stopping, self._late = time.monotonic(), late
+            if self.stage in ("training", "paused") and not self._stop_sent and self._worker:
+                self._stop_sent, self._out_of_time = time.monotonic(), late
                 self._worker.send({"do": "stop"})
 
     # -- for the workshop -------------------------------------------------------------------------------------------
@@ -159,7 +168,7 @@ class LiveRun:
         if self.opening is None:
             return None
         paused = self._paused_for + (time.monotonic() - self._paused_at if self.stage == "paused" else 0.0)
-        return time.monotonic() - self._since - paused
+        return time.monotonic() - self._stage_began - paused
 
     @property
     def total(self) -> float | None:
@@ -180,36 +189,36 @@ class LiveRun:
     def start(self) -> None:
         """The run leaves the queue and starts."""
         with self._lock:
-            self._since = self._heard = self._moved = time.monotonic()
+            self._stage_began = self._last_message = self._last_step = time.monotonic()
             self.place, self.stage = 0, "starting"
 
-    def condemn(self, ending: Ending) -> None:
-        """Kill its worker. The run gets this ending, unless its last message is already on the way."""
+    def end_by_force(self, ending: Ending) -> None:
+        """Kill its worker. The run gets this ending, unless its last message has been sent already."""
         with self._lock:
-            self._verdict = self._verdict or ending
+            self._forced = self._forced or ending
             worker = self._worker
         if worker is not None:
             worker.kill()
 
     def finish(self, ending: Ending) -> None:
-        """The run has ended; keep only its results."""
+        """Note how the run has ended, and keep only its results."""
         with self._lock:
             if not self.ended:
                 self.reason, self.error, self.result, self.place = ending.reason, ending.error, ending.result, 0
                 self._worker = self._alive = self._withdraw = None
                 self.stage = ending.stage
 
-    def follow(self, worker: WorkerProcess) -> Ending:
+    def train_with(self, worker: WorkerProcess) -> Ending:
         """Train with this worker, read its messages, end the worker and return how the run ended."""
         with self._lock:
             self._worker = worker
-            condemned = self._verdict is not None
-        if condemned:
+            has_ended = self._forced is not None
+        if has_ended:
             worker.kill()
         problem: Text | None = None
         last = None
         try:
-            last = self._listen(worker)
+            last = self._read_messages(worker)
         except MessageError as error:
             problem = Text("The training process sent an invalid message ({error}) and was ended.", error=error)
         except (EOFError, OSError):
@@ -218,10 +227,10 @@ class LiveRun:
             code = worker.end(0.0 if last or problem else 0.5)  # a dying process closes its pipes before it is gone
         with self._lock:
             if last is not None:
-                late = self._late and last.reason == "stopped"
+                late = self._out_of_time and last.reason == "stopped"
                 return Ending(last.stage, "time", "", last.result) if late else last
-            if self._verdict is not None:
-                return self._verdict
+            if self._forced is not None:
+                return self._forced
         return self._died(problem or how_it_ended(code))
 
     def _died(self, problem: Text) -> Ending:
@@ -233,12 +242,12 @@ class LiveRun:
             text = Text("{problem} It had not made a step yet. Train again, or train a smaller model.", problem=problem)
         return Ending("failed", "died", text)
 
-    def _listen(self, worker: WorkerProcess) -> Ending | None:
+    def _read_messages(self, worker: WorkerProcess) -> Ending | None:
         """Read all messages. Returns None if they end without a last message."""
         checked = Checked(int(getattr(self.experiment, "steps", STEPS)))
         ready = False
         while (message := worker.receive()) is not None:
-            self._heard = time.monotonic()
+            self._last_message = time.monotonic()
             if message.kind == "ready":
                 if ready:
                     raise MessageError('a second "ready"')
@@ -251,46 +260,47 @@ class LiveRun:
             elif message.kind == "failed":
                 return Ending("failed", "", checked.failed(message))
             else:
-                self._take(message, checked)
+                self._take_over(message, checked)
         return None
 
-    def _take(self, message: Message, checked: Checked) -> None:
+    def _take_over(self, message: Message, checked: Checked) -> None:
+        """Take over an opening, a frame or a pulse."""
         if message.kind == "opening":
             checked.opening(message)
             self.opening = Opening.from_dict(message.values)
             with self._lock:
-                self._since, self.stage = self._heard, "training"
+                self._stage_began, self.stage = self._last_message, "training"
         elif message.kind == "frame":
             checked.frame(message)
             frame = Frame.from_message(message.values, message.body)
             self.frames.append(frame)
-            self.step, self.seconds, self._moved = frame.step, frame.seconds, self._heard
+            self.step, self.seconds, self._last_step = frame.step, frame.seconds, self._last_message
         else:
             step, self.seconds = checked.pulse(message)
             if step != self.step or self.stage == "paused":
-                self._moved = self._heard
+                self._last_step = self._last_message
             self.step = step
 
     def look(self) -> None:
-        """Called every `Patience.look` seconds: end a run without a viewer, or without a working process."""
+        """Call every `Patience.look` seconds: ends a run without a viewer, or without a process that works."""
         now, patience, worker = time.monotonic(), self._patience, self._worker
         if worker is not None and not worker.alive():
             worker.kill()  # its child processes could keep its pipes open and hide that it is gone
-        if self._here():
-            self._seen = now
-        if now - self._seen > patience.gone:
+        if self._viewer_is_there():
+            self._viewer_seen = now
+        if now - self._viewer_seen > patience.gone:
             withdraw = self._withdraw
             if withdraw is not None and withdraw(self):
-                self.finish(LEFT)
+                self.finish(VIEWER_LEFT)
             else:
-                self.condemn(LEFT)
-        elif self.stage == "starting" and now - self._since > patience.start:
+                self.end_by_force(VIEWER_LEFT)
+        elif self.stage == "starting" and now - self._stage_began > patience.start:
             late = Text("The training process did not start within {seconds:g} seconds and was ended.",
                         seconds=patience.start)  # fmt: skip
-            self.condemn(self._died(late))
+            self.end_by_force(self._died(late))
         elif worker is not None and (hangs := self._hangs(now, worker)) is not None:
-            stopped = TIME if self._late else STOPPED
-            self.condemn(stopped if self._stopping else self._died(hangs))
+            stopped = OUT_OF_TIME if self._out_of_time else STOPPED
+            self.end_by_force(stopped if self._stop_sent else self._died(hangs))
         elif self.stage in ("training", "paused"):
             self._look_at_worker(now, patience)
 
@@ -301,7 +311,7 @@ class LiveRun:
             return None
         starts = self.stage == "starting"  # it may read from a slow disk, but has no second thread that uses a core
         progress = self.stage, self.step, len(self.frames), activity.seconds if starts else 0.0
-        self._idle.look(now, activity, progress, self._heard, self.stage == "paused")
+        self._idle.look(now, activity, progress, self._last_message, self.stage == "paused")
         if self._idle.asleep > self._patience.asleep:
             return Text("The training process did nothing for {seconds:g} seconds and was ended.",
                         seconds=self._patience.asleep)  # fmt: skip
@@ -310,7 +320,7 @@ class LiveRun:
                         seconds=self._patience.mute)  # fmt: skip
         return None
 
-    def _here(self) -> bool:
+    def _viewer_is_there(self) -> bool:
         """Whether its viewer is still there; False if that cannot be found out."""
         alive = self._alive
         with contextlib.suppress(Exception):
@@ -320,15 +330,15 @@ class LiveRun:
     def _look_at_worker(self, now: float, patience: Patience) -> None:
         if self.stage == "paused" and not self.pause_left:
             self.go_on()
-        if self._stopping and now - self._stopping > patience.stop:
-            self.condemn(TIME if self._late else STOPPED)
-        elif now - self._heard > patience.silence:
+        if self._stop_sent and now - self._stop_sent > patience.stop:
+            self.end_by_force(OUT_OF_TIME if self._out_of_time else STOPPED)
+        elif now - self._last_message > patience.silence:
             silent = Text("The training process sent nothing for {seconds:g} seconds and was ended.",
                           seconds=patience.silence)  # fmt: skip
-            self.condemn(self._died(silent))
-        elif now - self._moved > patience.stuck:
+            self.end_by_force(self._died(silent))
+        elif now - self._last_step > patience.stuck:
             stuck = Text("The training process made no step for {seconds:g} seconds and was ended.",
                          seconds=patience.stuck)  # fmt: skip
-            self.condemn(self._died(stuck))
+            self.end_by_force(self._died(stuck))
         elif self.seconds > self.limit + 5:  # of a core: a busy machine takes none of them
-            self._tell_to_stop(late=True)
+            self._send_stop(late=True)

@@ -49,8 +49,8 @@ PARTNERS = {
 }
 OWN = "own"  # pairs that a person types, which is not in PRESETS
 FIRST = "reverse"
-TELLING = (FIRST, "no-mask", "no-positions", "wide-unscaled", "no-residual")  # their pictures say most
-BESIDE_ONLY = ("wide", "shallow", "deep", "fast")  # presets that only serve for comparison
+HIGHLIGHTS = (FIRST, "no-mask", "no-positions", "wide-unscaled", "no-residual")  # shown first: their pictures say most
+REFERENCES_ONLY = ("wide", "shallow", "deep", "fast")  # presets that only serve for comparison
 
 
 def partner(name: str) -> str | None:
@@ -60,7 +60,7 @@ def partner(name: str) -> str | None:
 
 def names() -> list[str]:
     """The presets to choose from; one that only serves as a reference is left out."""
-    return [*(name for name in PRESETS if name not in BESIDE_ONLY), OWN]
+    return [*(name for name in PRESETS if name not in REFERENCES_ONLY), OWN]
 
 
 def preset(name: str) -> Experiment | None:

@@ -18,8 +18,8 @@ from transformer.tracing.trace import Trace
 from transformer.training.data import Pair
 from transformer.training.loop import Trainer
 
-SHOWN = 6  # inputs whose outputs every frame has
-EXTRA = 4  # tokens that an output may have more than the longest right answer
+MOST_SHOWN = 6  # inputs whose outputs every frame has
+EXTRA_TOKENS = 4  # that an output may have more than the longest right answer
 EVERY = 5  # every fifth frame is measured on all unseen inputs while a viewer watches: 40 ms instead of 9
 
 
@@ -39,7 +39,7 @@ class Recorder:
         self.trainer = trainer
         self.unseen = [(source, target) for source, target in trainer.validation if source and target]
         example = example_of(self.unseen)
-        self.shown = (example, *[pair for pair in self.unseen if pair != example][: SHOWN - 1])
+        self.shown = (example, *[pair for pair in self.unseen if pair != example][: MOST_SHOWN - 1])
         encode = trainer.tokenizer.encode
         config = trainer.model.config
         self._batch, self._few = (
@@ -47,7 +47,7 @@ class Recorder:
             for pairs in (self.unseen, self.shown)
         )
         self._real = self._batch.target_out != config.pad_id
-        self._limit = self._batch.target_out.shape[1] + EXTRA
+        self._limit = self._batch.target_out.shape[1] + EXTRA_TOKENS
         self._whole = {*recorded[::every], recorded[-1]}
         self._loss = self._tokens = 0.0
         self._began = time.process_time()

@@ -60,14 +60,14 @@ class Session:
         self,
         show: Callable[[Frame], None],
         stop: Callable[[], bool] = lambda: False,
-        hold: Callable[[], None] = lambda: None,
+        pause: Callable[[], None] = lambda: None,
         seconds: float = float("inf"),
     ) -> str:
         """Train to the end, or until `stop` returns True or `seconds` of computing are used. Returns why it ended:
         "steps", "stopped" or "time". Raises TrainingError.
 
         show: receives every frame, including that of step 0. If training ends early, the last step gets a frame, too,
-        measured on all unseen inputs. hold: called after every step; it may wait.
+        measured on all unseen inputs. pause: called after every step; it may wait.
         """
         reason = STEPS
         self.recorder.start_clock()
@@ -83,7 +83,7 @@ class Session:
             loss, tokens = trainer.latest
             self.recorder.count(loss, tokens)
             self._loss, self._tokens = self._loss + loss * tokens, self._tokens + tokens
-            hold()
+            pause()
             if trainer.step < trainer.settings.steps:
                 reason = STOPPED if stop() else TIME if self.recorder.seconds >= seconds else STEPS
             if trainer.step in recorded or reason != STEPS:

@@ -25,12 +25,11 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-PULSE = 0.2  # seconds
+PULSE = 0.2  # seconds between two pulses
 LONGEST = 2_000_000  # characters of a line; 2,000 pairs as JSON take 600,000
-LOOK = 0.1  # seconds between two checks of a pause
 
 
-class Orders:
+class Commands:
     """The parent's commands, read by a separate thread, which ends the process when the parent is gone."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -38,18 +37,18 @@ class Orders:
         self._changed = threading.Condition()
         self._first: Any = None
         self.paused = self.stopped = False
-        threading.Thread(target=self._listen, daemon=True, name="orders").start()
+        threading.Thread(target=self._listen, daemon=True, name="commands").start()
 
     def _listen(self) -> None:
         try:
             while line := self._stream.readline(LONGEST):
                 with self._changed:
-                    self._take(line)
+                    self._read(line)
                     self._changed.notify_all()
         finally:
             os._exit(0)  # the parent is gone, and nothing else would interrupt a computation in the main thread
 
-    def _take(self, line: bytes) -> None:
+    def _read(self, line: bytes) -> None:
         try:
             values = json.loads(line)
         except (ValueError, RecursionError):
@@ -57,9 +56,9 @@ class Orders:
         if self._first is None:
             self._first = values
             return
-        order = values.get("do") if isinstance(values, dict) else None
-        self.stopped = self.stopped or order == "stop"
-        self.paused = order == "pause" or (self.paused and order not in ("go", "stop"))
+        command = values.get("do") if isinstance(values, dict) else None
+        self.stopped = self.stopped or command == "stop"
+        self.paused = command == "pause" or (self.paused and command not in ("go", "stop"))
 
     def first(self) -> Any:
         """Wait for the first line, the experiment."""
@@ -67,8 +66,8 @@ class Orders:
             self._changed.wait_for(lambda: self._first is not None)
             return self._first
 
-    def hold(self) -> None:
-        """Wait while paused."""
+    def wait_while_paused(self) -> None:
+        """Return at once if the training is not paused, else when it goes on or stops."""
         if self.paused:
             with self._changed:
                 self._changed.wait_for(lambda: not self.paused)
@@ -90,8 +89,8 @@ class Messages:
                 os._exit(0)  # the parent is gone
 
 
-def sentence(error: Exception) -> str:
-    """The error message for the viewer who pressed Train."""
+def message_of(error: Exception) -> str:
+    """What to tell the viewer who pressed Train."""
     from transformer.live_training.messages import CRASHED, TOO_LARGE
     from transformer.live_training.pairs import ExperimentError
     from transformer.model.config import ConfigError
@@ -107,7 +106,7 @@ def sentence(error: Exception) -> str:
     return CRASHED
 
 
-def train(first: Any, orders: Orders, messages: Messages) -> None:
+def train(first: Any, commands: Commands, messages: Messages) -> None:
     """Train one experiment, from its first message to the zip."""
     from transformer.checkpoints.archive import zipped
     from transformer.live_training.experiment import Experiment
@@ -132,8 +131,8 @@ def train(first: Any, orders: Orders, messages: Messages) -> None:
     try:
         reason = session.run(
             lambda frame: messages.send("frame", *frame.to_message()),
-            lambda: orders.stopped,
-            orders.hold,
+            lambda: commands.stopped,
+            commands.wait_while_paused,
             float(first["seconds"]),
         )
         body = zipped(result_files(session, reason), name_of(experiment))
@@ -149,7 +148,7 @@ def main() -> None:
         os.setpriority(os.PRIO_PROCESS, 0, 19)  # exploring has priority over training
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries goes to the log
-    orders, messages = Orders(sys.stdin.buffer), Messages(out)
+    commands, messages = Commands(sys.stdin.buffer), Messages(out)
     os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported
     import torch
 
@@ -159,11 +158,11 @@ def main() -> None:
 
     torch.set_num_threads(1)
     messages.send("ready", {})
-    first = orders.first()
+    first = commands.first()
     try:
-        train(first, orders, messages)
+        train(first, commands, messages)
     except Exception as error:
-        messages.send("failed", {"error": sentence(error), "exception": type(error).__name__})
+        messages.send("failed", {"error": message_of(error), "exception": type(error).__name__})
     out.close()
     os._exit(0)  # at once, because the listening thread would still wait for the parent
 

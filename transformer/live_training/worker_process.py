@@ -26,7 +26,7 @@ COMMAND = (sys.executable, "-P", "-m", "transformer.live_training.worker")
 # Largest memory of a worker in bytes, where the system can limit it (Linux). The default experiment takes 0.2 GB, six
 # layers of width 128 with 128 inputs of 32 symbols 0.8 GB (deploy/README.md).
 MEMORY = 1_500_000_000
-LOOK = 0.005  # seconds between two checks whether a killed process is gone
+CHECK_EVERY = 0.005  # seconds between two checks whether a killed process is gone
 POSIX = os.name == "posix"
 
 
@@ -37,7 +37,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": path}
 
 
-def _apart() -> dict[str, Any]:
+def _own_group() -> dict[str, Any]:
     """A separate process group, so that Ctrl+C in the server's terminal does not reach the worker. Not a separate
     session: Linux first divides the cores among sessions (autogroup), so nice 19 would have no effect there."""
     if POSIX:
@@ -46,7 +46,7 @@ def _apart() -> dict[str, Any]:
     return {"creationflags": sum(int(getattr(subprocess, name, 0)) for name in names)}
 
 
-def _bound(pid: int, seconds: float) -> None:
+def _limit(pid: int, seconds: float) -> None:
     """Limits that the system enforces, where it can: lowest priority for a core, first to be killed when memory runs
     out, and an end even if the worker no longer reacts. seconds: of core time."""
     with contextlib.suppress(OSError, AttributeError):
@@ -73,11 +73,11 @@ class WorkerProcess:
     def __init__(self, command: Sequence[str], seconds: float) -> None:
         self._lock = threading.Lock()
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), **_apart()
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), **_own_group()
         )
         self.pid = self._process.pid
         self._ended = False
-        _bound(self.pid, seconds)
+        _limit(self.pid, seconds)
 
     def send(self, values: Mapping[str, Any]) -> bool:
         """Send one line to the worker; False if it is gone. Waits while the pipe is full."""
@@ -131,10 +131,10 @@ class WorkerProcess:
         Returns its exit code as in `subprocess`: negative for a signal."""
         until = time.monotonic() + patience
         while self.alive() and time.monotonic() < until:
-            time.sleep(LOOK)
+            time.sleep(CHECK_EVERY)
         self.kill()
         while self.alive():
-            time.sleep(LOOK)
+            time.sleep(CHECK_EVERY)
         with self._lock:
             self._ended = True
             code = self._process.wait()

@@ -14,22 +14,23 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from transformer.live_training.fair_queue import has_share, in_turn, starts
-from transformer.live_training.live_run import LEFT, Ending, LiveRun, Patience, Setting
-from transformer.live_training.worker_process import COMMAND, LOOK, WorkerProcess
+from transformer.live_training.live_run import VIEWER_LEFT, Ending, LiveRun, Patience, Setting
+from transformer.live_training.worker_process import CHECK_EVERY, COMMAND, WorkerProcess
 from transformer.texts import Text, UserError
 
 TRAININGS = "HEADSCOPE_TRAININGS"
 SECONDS = "HEADSCOPE_TRAINING_SECONDS"
 TIME_LIMIT = 120.0  # seconds of a core
-LINE = 150  # most waiting runs; half of them for one address: the first runs of a class of 40, however greedy some are
-EACH = 4  # most unfinished runs of one viewer
-END = 5.0  # seconds
-MEASURED = 20  # last runs to the end whose duration tells how long the next ones will take
-AGAIN = 10.0  # seconds between the death of a worker that was started ahead and the next one
+# Most waiting runs. One address can have half of them: the first runs of a class of 40, even if some start several.
+MOST_WAITING = 150
+MOST_PER_VIEWER = 4  # unfinished runs
+CLOSING = 5.0  # seconds that `close` waits for each thread
+MEASURED_RUNS = 20  # the last runs that were not ended early: their mean duration is expected of the next ones
+RESTART_AFTER = 10.0  # seconds from the death of a worker that was started ahead to the next one
 
 
 class WorkshopError(UserError):
-    """No further run can start now."""
+    """No further run can start now. The message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,11 @@ class _Newcomer:
 
 
 class Workshop:
-    """Trains in separate processes: `most` at the same time, the others wait in a queue.
+    """Trains in separate processes: `most` runs at the same time, the others wait in a queue.
 
-    seconds: of a core, after which a run ends. The queue is fair (`fair_queue`): every viewer's first run goes before
-    anybody's second, and addresses take turns. The workshop does not keep ended runs; their viewers do. At most one
-    more worker exists, which has imported torch and waits for the next run.
+    seconds: of a core, after which a run ends. command: starts a worker. The queue is fair (`fair_queue`): every
+    viewer's first run goes before anybody's second, and addresses take turns. The workshop does not keep ended runs;
+    their viewers do. At most one more worker exists, the spare, which has imported torch and waits for the next run.
     """
 
     def __init__(
@@ -54,14 +55,14 @@ class Workshop:
         self.most, self.seconds = most, seconds
         self._command, self._patience = tuple(command), patience or Patience()
         self._lock = threading.Lock()
-        self._line: list[LiveRun] = []  # in the order of arrival
-        self._durations: deque[float] = deque(maxlen=MEASURED)  # seconds of runs that were not ended early
+        self._queue: list[LiveRun] = []  # in the order in which they came
+        self._durations: deque[float] = deque(maxlen=MEASURED_RUNS)  # seconds of runs that were not ended early
         self._running: list[LiveRun] = []
-        self._slots: list[threading.Thread] = []
-        self._keeper: threading.Thread | None = None
+        self._slots: list[threading.Thread] = []  # each trains one run after the other
+        self._checker: threading.Thread | None = None  # checks all runs and the spare
         self._wake = threading.Event()
         self._spare: WorkerProcess | None = None
-        self._wanted = -math.inf  # until when a viewer may need a worker
+        self._spare_until = -math.inf  # until when a viewer may need a worker
         self._no_spare_before = -math.inf
         self._closed = False
         atexit.register(self.close)
@@ -69,7 +70,7 @@ class Workshop:
     @property
     def waiting(self) -> int:
         """Number of waiting runs."""
-        return len(self._line)
+        return len(self._queue)
 
     @property
     def running(self) -> int:
@@ -80,8 +81,8 @@ class Workshop:
         self, experiment: Setting, alive: Callable[[], bool], viewer: Hashable = None, address: Hashable = None
     ) -> LiveRun:
         """Train an experiment now or when its turn comes. alive: whether its viewer is still there, called from another
-        thread several times a second; viewer: owner of the run, for the limit EACH; address: of the viewer in the
-        network, for its share of the queue; None: no limit. Raises WorkshopError."""
+        thread several times a second; viewer: owner of the run, for the limit MOST_PER_VIEWER; address: of the viewer
+        in the network, for its share of the queue; None: no limit. Raises WorkshopError."""
         if self.most < 1:
             raise WorkshopError(
                 "training is switched off on this server; its operator can allow it with headscope --trainings N"
@@ -89,28 +90,28 @@ class Workshop:
         with self._lock:
             if self._closed:
                 raise WorkshopError("the server is shutting down; no new run can start")
-            count = sum(run.viewer == viewer for run in [*self._running, *self._line])
-            if viewer is not None and count >= EACH:
+            count = sum(run.viewer == viewer for run in [*self._running, *self._queue])
+            if viewer is not None and count >= MOST_PER_VIEWER:
                 raise WorkshopError(
                     "you already have {count} runs, the limit for one viewer; stop one of them", count=count
                 )
-            if len(self._line) >= LINE:
+            if len(self._queue) >= MOST_WAITING:
                 raise WorkshopError(
-                    "the queue is full, {count} runs are waiting; try again in a few minutes", count=len(self._line)
+                    "the queue is full, {count} runs are waiting; try again in a few minutes", count=len(self._queue)
                 )
             others = 0 if viewer is None else count
-            if len(self._running) >= self.most and not has_share(self._line, address, LINE, others):
+            if len(self._running) >= self.most and not has_share(self._queue, address, MOST_WAITING, others):
                 raise WorkshopError(
                     "{count} runs from your network address are waiting already; try again in a few minutes",
-                    count=sum(run.address == address for run in self._line),
+                    count=sum(run.address == address for run in self._queue),
                 )
             run = LiveRun(experiment, self.seconds, alive, viewer, self._withdraw, self._patience, address)
             try:
-                self._keep()
+                self._start_checker()
                 if len(self._running) < self.most:
                     self._open_slot(run)
                 else:
-                    self._line.append(run)
+                    self._queue.append(run)
                     self._number_queue()
             except RuntimeError as error:  # no thread could be started
                 raise WorkshopError("the machine is busy ({error}); try again in a few minutes", error=error) from error
@@ -122,8 +123,8 @@ class Workshop:
             if len(self._running) < self.most:
                 return 0.0
             new = _Newcomer(viewer, address)
-            line: list[LiveRun | _Newcomer] = [*self._line, new]
-            place = in_turn(line, self._running).index(new)
+            queue: list[LiveRun | _Newcomer] = [*self._queue, new]
+            place = in_turn(queue, self._running).index(new)
             pace = self._pace()
             return None if pace is None else starts(*pace, place + 1)[place]
 
@@ -131,35 +132,35 @@ class Workshop:
         """A viewer may train soon: start a worker ahead. It ends a minute after the last call."""
         with self._lock:
             if self.most > 0 and not self._closed:
-                self._wanted = time.monotonic() + self._patience.unused
+                self._spare_until = time.monotonic() + self._patience.unused
                 with contextlib.suppress(RuntimeError):  # no thread could be started
-                    self._keep()
+                    self._start_checker()
                 if self._spare is None:
                     self._wake.set()
 
     def close(self) -> None:
-        """End all runs and workers and wait for them, at most END seconds for each, so that a process that does not end
-        cannot stop the server from ending. No run can start afterwards."""
+        """End all runs and workers and wait for them, at most CLOSING seconds for each, so that a process that does not
+        end cannot stop the server from ending. No run can start afterwards."""
         atexit.unregister(self.close)
         with self._lock:
             self._closed = True
-            waiting, running = list(self._line), list(self._running)
-            threads = [*self._slots, *([self._keeper] if self._keeper else [])]
-            self._line.clear()
+            waiting, running = list(self._queue), list(self._running)
+            threads = [*self._slots, *([self._checker] if self._checker else [])]
+            self._queue.clear()
             self._wake.set()
         for run in waiting:
-            run.finish(LEFT)
+            run.finish(VIEWER_LEFT)
         for run in running:
-            run.condemn(LEFT)
+            run.end_by_force(VIEWER_LEFT)
         for thread in threads:
             if thread is not threading.current_thread():
-                thread.join(END)
+                thread.join(CLOSING)
 
     # -- the queue and the slots; callers hold the lock ---------------------------------------------------------------
 
     def _open_slot(self, run: LiveRun) -> None:
         """Start a thread that trains this run and then the runs of the queue until it is empty."""
-        slot = threading.Thread(target=self._serve_all, args=([run],), daemon=True, name="headscope-training")
+        slot = threading.Thread(target=self._train_in_turn, args=([run],), daemon=True, name="headscope-training")
         run.start()
         self._running.append(run)
         self._slots.append(slot)
@@ -171,7 +172,8 @@ class Workshop:
             raise
 
     def _number_queue(self) -> None:
-        for place, run in enumerate(in_turn(self._line, self._running), 1):
+        """Tell each waiting run its place in the queue."""
+        for place, run in enumerate(in_turn(self._queue, self._running), 1):
             run.place = place
 
     def _pace(self) -> tuple[list[float], float] | None:
@@ -183,55 +185,55 @@ class Workshop:
         each = sum(totals) / len(totals)
         return [each if (left := run.left) is None else left for run in self._running], each
 
-    def _estimate(self) -> None:
-        """Tell waiting runs in how many seconds they start."""
+    def _tell_waits(self) -> None:
+        """Tell each waiting run in how many seconds it will probably start."""
         if (pace := self._pace()) is not None:
-            found = starts(*pace, len(self._line))
-            for run, wait in zip(in_turn(self._line, self._running), found, strict=True):
+            found = starts(*pace, len(self._queue))
+            for run, wait in zip(in_turn(self._queue, self._running), found, strict=True):
                 run.wait = wait
 
-    def _keep(self) -> None:
+    def _start_checker(self) -> None:
         """Start the thread that checks all runs and the spare worker, if it does not run yet."""
-        if self._keeper is None:
-            keeper = threading.Thread(target=self._look_after, daemon=True, name="headscope-workshop")
-            keeper.start()  # waits for the lock
-            self._keeper = keeper
+        if self._checker is None:
+            checker = threading.Thread(target=self._check_all, daemon=True, name="headscope-workshop")
+            checker.start()  # waits for the lock
+            self._checker = checker
 
     # -- threads ------------------------------------------------------------------------------------------------------
 
     def _withdraw(self, run: LiveRun) -> bool:
         """Remove the run from the queue; False if it is not in the queue."""
         with self._lock:
-            if run not in self._line:
+            if run not in self._queue:
                 return False
-            self._line.remove(run)
+            self._queue.remove(run)
             self._number_queue()
             return True
 
-    def _serve_all(self, given: list[LiveRun]) -> None:
+    def _train_in_turn(self, given: list[LiveRun]) -> None:
         run: LiveRun | None = given.pop()  # in a list, because the thread keeps its arguments in memory to the end
         while run is not None:
-            ending = self._serve(run)
+            ending = self._train(run)
             with self._lock:
                 self._running.remove(run)
                 following = None
                 if ending.reason in ("steps", "time") and run.trained is not None:
                     self._durations.append(run.trained)
                 self._number_queue()
-                if self._line:
-                    following = min(self._line, key=lambda run: run.place)
-                    self._line.remove(following)
+                if self._queue:
+                    following = min(self._queue, key=lambda run: run.place)
+                    self._queue.remove(following)
                     following.start()
                     self._running.append(following)
                     self._number_queue()
                 else:
                     self._slots.remove(threading.current_thread())
             run.finish(ending)
-            run, ending = following, LEFT  # do not keep the result in memory during the next run
+            run, ending = following, VIEWER_LEFT  # do not keep the result in memory during the next run
 
-    def _serve(self, run: LiveRun) -> Ending:
+    def _train(self, run: LiveRun) -> Ending:
         try:
-            return run.follow(self._take_worker())
+            return run.train_with(self._take_worker())
         except OSError as error:
             reason = error.strerror or str(error)
             text = Text("The training process could not be started ({reason}). Try again later.", reason=reason)
@@ -253,26 +255,26 @@ class Workshop:
             spare = None
         return spare or self._new_worker()
 
-    def _look_after(self) -> None:
+    def _check_all(self) -> None:
         while True:
             with self._lock:
                 now = time.monotonic()
-                wanted = not self._closed and (now < self._wanted or bool(self._line))
-                if not wanted and not self._running and not self._line and self._spare is None:
-                    self._keeper = None
+                wanted = not self._closed and (now < self._spare_until or bool(self._queue))
+                if not wanted and not self._running and not self._queue and self._spare is None:
+                    self._checker = None
                     return
                 self._wake.clear()
-                self._estimate()
-                runs = [*self._running, *self._line]
-            self._look_at_spare(wanted, now)
+                self._tell_waits()
+                runs = [*self._running, *self._queue]
+            self._check_spare(wanted, now)
             while runs:
                 runs.pop().look()
             if self._closed:
-                time.sleep(LOOK)
+                time.sleep(CHECK_EVERY)
             else:
                 self._wake.wait(self._patience.look)
 
-    def _look_at_spare(self, wanted: bool, now: float) -> None:
+    def _check_spare(self, wanted: bool, now: float) -> None:
         with self._lock:
             spare = self._spare
             dead = spare is not None and (not spare.alive() or spare.stopped())
@@ -282,14 +284,14 @@ class Workshop:
             try:
                 worker = self._new_worker()
             except OSError:
-                self._no_spare_before = now + AGAIN
+                self._no_spare_before = now + RESTART_AFTER
                 return
             with self._lock:
                 self._spare = worker
         elif spare is not None and (dead or not wanted):
             spare.end()
             if dead:
-                self._no_spare_before = now + AGAIN
+                self._no_spare_before = now + RESTART_AFTER
 
 
 # -- the workshop of this process --------------------------------------------------------------------------------------

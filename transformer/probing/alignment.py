@@ -277,12 +277,11 @@ def aligned(
     pairs: Sequence[tuple[str, str]],
     source: Source,
     reverse: Pretrained | None = None,
-    back: Source = BACK,
 ) -> list[frozenset[Link] | UserError]:
     """Of every pair the links as in `align`, or in `both_ways` if there is a reverse model; or what is wrong with it,
     an InputError or AlignmentError. Weights come from padded batches. Raises NotFiniteError."""
     if reverse is not None:
-        backward = aligned(reverse, [(target, text) for text, target in pairs], back)
+        backward = aligned(reverse, [(target, text) for text, target in pairs], BACK)
         return [
             one if isinstance(one, UserError) else other if isinstance(other, UserError) else _both(one, other)
             for one, other in zip(aligned(model, pairs, source), backward, strict=True)

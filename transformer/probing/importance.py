@@ -34,7 +34,8 @@ from transformer.training.evaluation import corpus_bleu, fits, surprise
 
 WAYS = ("zero", "mean")
 METRICS = ("bleu", "exact")
-MOST_REMEMBERED = 300_000_000  # bytes
+MOST_REMEMBERED = 300_000_000  # bytes of matrices that `without` keeps for further calls
+ENOUGH = 0.9  # of the score of all heads, with which a pruned model still counts as whole
 Head = tuple[str, int, int]  # kind of attention, layer and head from 0
 Progress = Callable[[int, int], bool]
 
@@ -70,7 +71,8 @@ def _last_matrix(stack: str, layer: int, part: str) -> str:
     return f"{stack}.{layer}." + ("feed_forward.outer" if part == "ff" else f"{part}_attention.output")
 
 
-def _name(kind: str, layer: int) -> str:
+def _output_matrix(kind: str, layer: int) -> str:
+    """The name of the output matrix W^O of an attention sub-layer in a state dict, without ".weight"."""
     stack, part = {"encoder_self": ("encoder", "self"), "decoder_self": ("decoder", "self")}.get(
         kind, ("decoder", "cross")
     )
@@ -85,15 +87,18 @@ def mean_outputs(model: Pretrained, pairs: Sequence[Pair]) -> dict[Head, Tensor]
 
 
 class Remembered(nn.Module):
-    """A layer that gives again what it gave for the same numbers. Many models that differ only after it share `seen`,
-    so that it runs once for all of them. With a cache, or a tap that may change something, it always runs."""
+    """A layer that computes each output once: for the same inputs it returns the output that it remembers.
 
-    def __init__(self, layer: nn.Module, seen: dict[bytes, Tensor], place: str) -> None:
+    seen: digest of the inputs -> output, shared by many models that differ only after this layer. name: of the layer.
+    With a cache, or a tap that may change something, it always computes.
+    """
+
+    def __init__(self, layer: nn.Module, seen: dict[bytes, Tensor], name: str) -> None:
         super().__init__()
-        self.layer, self.seen, self.place = layer, seen, place
+        self.layer, self.seen, self.name = layer, seen, name
 
     def forward(self, *inputs: Tensor | AnyTap | KeyValueCache | None) -> Tensor:
-        digest = hashlib.blake2b(self.place.encode(), digest_size=16)
+        digest = hashlib.blake2b(self.name.encode(), digest_size=16)
         for value in inputs:
             if isinstance(value, Tensor) and value.device.type == "cpu":
                 digest.update(repr((value.shape, value.dtype)).encode())
@@ -114,7 +119,7 @@ class Remembered(nn.Module):
 
 
 def _unchanged(parts: Sequence[Head | Skip], config: ModelConfig) -> list[tuple[str, int]]:
-    """The stack and number of every layer that gives the same with and without these parts."""
+    """The stack and number of every layer whose output is the same with and without these parts."""
     first = dict(zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True))
     for part in parts:
         stack, layer = (
@@ -166,7 +171,7 @@ def without(
             changed |= {key: torch.zeros_like(state[key]) for key in (f"{name}.weight", f"{name}.bias") if key in state}
             continue
         kind, layer, head = part
-        name, columns = _name(kind, layer), slice(head * width, (head + 1) * width)
+        name, columns = _output_matrix(kind, layer), slice(head * width, (head + 1) * width)
         weight, bias = f"{name}.weight", f"{name}.bias"
         if weight not in changed:
             changed[weight] = state[weight].clone()
@@ -316,12 +321,12 @@ class Curve:
     left: tuple[int, ...]
     score: tuple[float, ...]
 
-    def breaks(self, share: float = 0.9) -> int:
-        """The smallest number of heads with which the score is still at least this share of that of all heads, as long
-        as it is so for every larger number too."""
+    def breaks(self) -> int:
+        """The smallest number of heads with which the score is still at least ENOUGH of that of all heads, as long as
+        it is so for every larger number too."""
         enough = self.left[0]
         for left, score in zip(self.left, self.score, strict=True):
-            if score < share * self.score[0]:
+            if score < ENOUGH * self.score[0]:
                 break
             enough = left
         return enough
@@ -349,9 +354,9 @@ def pruning_curve(
     return Curve(tuple(len(order) - count for count in counts), tuple(scores))
 
 
-def random_orders(config: ModelConfig, count: int, seed: int = 1) -> list[list[Head]]:
-    """As many random orders of all heads."""
-    rng, heads = random.Random(seed), all_heads(config)
+def random_orders(config: ModelConfig, count: int) -> list[list[Head]]:
+    """So many random orders of all heads, the same in every call."""
+    rng, heads = random.Random(1), all_heads(config)
     return [rng.sample(heads, len(heads)) for _ in range(count)]
 
 
@@ -401,28 +406,27 @@ Unit = tuple[str, list[str]]  # of WAYS or "curve"; names of heads or parts, for
 Over = Callable[[Sequence[Unit]], Iterable[Any]]
 
 
-def measured(model: Pretrained, pairs: Sequence[Pair], unit: Unit, score: bool = True) -> dict[str, Any]:
+def measured(model: Pretrained, pairs: Sequence[Pair], unit: Unit) -> dict[str, Any]:
     """One unit of a survey, as JSON: name -> effect, or a curve."""
     way, names = unit
     heads = {name_of(head): head for head in all_heads(model.config)}
     if way == "curve":
         return asdict(pruning_curve(model, pairs, [heads[name] for name in names], -(-len(heads) // POINTS)))
     parts: dict[str, Any] = {**{name: [head] for name, head in heads.items()}, **sub_layers(model.config)}
-    found = effects(model, pairs, {name: parts[name] for name in names}, way, score)
+    found = effects(model, pairs, {name: parts[name] for name in names}, way)
     return {name: asdict(effect) for name, effect in found.items()}
 
 
 def survey(
     model: Pretrained,
     pairs: Sequence[Pair],
-    score: bool = True,
     curves: bool = True,
     progress: Progress = lambda done, total: True,
     over: Over | None = None,
 ) -> Survey:
-    """Measure everything. score: also of every head and part; curves: also prune. progress: called with (models
-    measured, all) after each; False stops (Stopped). over: gives what `measured` does for units, in order, from other
-    processes. Raises ValueError for no pairs."""
+    """Measure everything. curves: also prune. progress: called with (models measured, all) after each; False stops
+    (Stopped). over: yields what `measured` returns for the units, in order, computed by other processes. Raises
+    ValueError for no pairs."""
     heads = {name_of(head): [head] for head in all_heads(model.config)}
     parts = sub_layers(model.config)
     every = -(-len(heads) // POINTS)
@@ -436,7 +440,7 @@ def survey(
 
     def effects_of(groups: Mapping[str, Sequence[Head | Skip]], way: str, start: int) -> dict[str, Effect]:
         if over is None:
-            return effects(model, pairs, groups, way, score, from_(start), seen)
+            return effects(model, pairs, groups, way, progress=from_(start), seen=seen)
         names = list(groups)
         units = [(way, names[first : first + GROUP]) for first in range(0, len(names), GROUP)]
         return {name: Effect(**one) for found in over(units) for name, one in found.items()}

@@ -219,8 +219,8 @@ def search_attention(
         raise SearchError("unknown kind {kind!r}; choose {names}", kind=kind, names=any_of(KINDS, kind))
     if reading not in READINGS:
         raise SearchError("unknown reading {kind!r}; choose {names}", kind=reading, names=any_of(READINGS, reading))
-    _check_place(layer, layers_of(model.config, kind), "layer")
-    _check_place(head, model.config.heads, "head")
+    _check_index(layer, layers_of(model.config, kind), "layer")
+    _check_index(head, model.config.heads, "head")
     row_side = "source" if kind == "encoder_self" else reading
     column_side = "fed" if kind == "decoder_self" else "source"
     collected, start, end = into or Collected(), _pattern(from_word), _pattern(to_word)
@@ -256,8 +256,8 @@ def search_neuron(
     if stack not in STACKS:
         raise SearchError("unknown stack {kind!r}; choose {names}", kind=stack, names=any_of(STACKS, stack))
     config = model.config
-    _check_place(layer, config.encoder_layers if stack == "encoder" else config.decoder_layers, "layer")
-    _check_place(neuron, config.d_ff, "neuron")
+    _check_index(layer, config.encoder_layers if stack == "encoder" else config.decoder_layers, "layer")
+    _check_index(neuron, config.d_ff, "neuron")
     side, name = ("source" if stack == "encoder" else "fed"), f"{stack}_ff.activation"
     collected, wanted = into or Collected(), _pattern(word)
     for number, pair in enumerate(read(model, pairs, (name,), layer, progress) if reads is None else reads):
@@ -269,6 +269,6 @@ def search_neuron(
     return collected.found()
 
 
-def _check_place(value: int, most: int, what: str) -> None:
+def _check_index(value: int, most: int, what: str) -> None:
     if not 0 <= value < most:
         raise SearchError("{what} {value} does not exist; there are {most}", what=what, value=value + 1, most=most)

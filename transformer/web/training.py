@@ -16,7 +16,7 @@ from typing import Any
 
 from transformer.files import write_gzip, write_whole
 from transformer.live_training.finding_texts import headline, rows
-from transformer.live_training.presets import PRESETS, TELLING, label, look_for, names
+from transformer.live_training.presets import HIGHLIGHTS, PRESETS, label, look_for, names
 from transformer.live_training.recorded import Shown, recorded, recorded_names, recorded_runs
 from transformer.texts import Language, in_language
 from transformer.view.training_pack import first_place, training_pack
@@ -29,7 +29,7 @@ def _preset(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "label": label(name),
-        "telling": name in TELLING,
+        "telling": name in HIGHLIGHTS,
         "headline": headline(name),
         "look_for": look_for(name),
         "runs": [run.id for run in runs],

@@ -1,4 +1,4 @@
-import { el, svgEl } from "../core/dom.js";
+import { buttonEl, el, svgEl } from "../core/dom.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { hint } from "../core/tooltip.js";
 import { richText } from "./panel/equations.js";
@@ -57,7 +57,7 @@ export class Crumbs {
     this.t = t;
     this.parts = ["model", "layer", "sub", "head", "number"].map((zoom) => {
       const go = () => hooks.go({ zoom });
-      const button = el("button", { type: "button", "data-testid": "zoom-" + zoom, "data-zoom": zoom, click: go });
+      const button = buttonEl({ "data-testid": "zoom-" + zoom, "data-zoom": zoom, click: go });
       hint(button, tooltip, () => [button.dataset.hint]);
       return { zoom, button, element: el("li", null, button) };
     });
@@ -219,7 +219,7 @@ export class StepBar {
   constructor({ t, hooks, tooltip }) {
     Object.assign(this, { t, hooks, tooltip });
     const button = (name, act) => {
-      const made = el("button", { type: "button", class: "hs-an-move", "data-testid": "anatomy-" + name, click: act });
+      const made = buttonEl({ class: "hs-an-move", "data-testid": "anatomy-" + name, click: act });
       return hint(made, tooltip, () => [made.getAttribute("aria-label")]);
     };
     this.previous = button("previous", () => hooks.move(-1));

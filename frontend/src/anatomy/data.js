@@ -9,39 +9,25 @@ const KEPT = { place: 8, weights: 12 }; // packs; going back and forth needs no 
 const QUANTILE = 0.999; // of the absolute values: the end of a colour scale, so that one outlier does not make the others pale
 const SAMPLE = 20000; // numbers used to compute it
 
+const [ROW, SCORES, TO_HEADS] = [
+  ["query", "d_model"],
+  ["head", "query", "key"],
+  ["d_model", "head·d_k"],
+];
 const ATTENTION_AXES = {
-  x: ["query", "d_model"],
-  memory: ["key", "d_model"],
-  normed: ["query", "d_model"],
-  queries: ["head", "query", "d_k"],
-  keys: ["head", "key", "d_k"],
-  values: ["head", "key", "d_head"],
-  dot: ["head", "query", "key"],
-  scaled: ["head", "query", "key"],
-  scores: ["head", "query", "key"],
-  weights: ["head", "query", "key"],
-  head_outputs: ["head", "query", "d_head"],
-  mean: ["query"],
-  deviation: ["query"],
+  ...{ x: ROW, memory: ["key", "d_model"], normed: ROW, mean: ["query"], deviation: ["query"] },
+  ...{ queries: ["head", "query", "d_k"], keys: ["head", "key", "d_k"], values: ["head", "key", "d_head"] },
+  ...{ dot: SCORES, scaled: SCORES, scores: SCORES, weights: SCORES, head_outputs: ["head", "query", "d_head"] },
 };
 const WEIGHT_AXES = {
-  W_q: ["d_model", "head·d_k"],
-  W_k: ["d_model", "head·d_k"],
-  W_v: ["d_model", "head·d_head"],
-  W_o: ["head·d_head", "d_model"],
-  W_1: ["d_model", "d_ff"],
-  W_2: ["d_ff", "d_model"],
+  ...{ W_q: TO_HEADS, W_k: TO_HEADS, W_v: ["d_model", "head·d_head"], W_o: ["head·d_head", "d_model"] },
+  ...{ W_1: ["d_model", "d_ff"], W_2: ["d_ff", "d_model"] },
 };
 
 // The step that reads a weight matrix. At other steps the matrix is an outline, even if it has arrived: the same step
 // always looks the same.
 export const WEIGHT_STEPS = {
-  W_q: "project",
-  W_k: "project",
-  W_v: "project",
-  W_o: "output",
-  W_1: "inner",
-  W_2: "outer",
+  ...{ W_q: "project", W_k: "project", W_v: "project", W_o: "output", W_1: "inner", W_2: "outer" },
 };
 
 // A table of numbers. id: identifies these numbers; top: the end of a good colour scale; shape and axes: of the whole
@@ -177,12 +163,8 @@ export class AnatomyData {
       const read = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
       const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "log_sum", "plain_probability"];
       const labels = outputs.labels.map((step) => step.map(printable));
-      this.answers = {
-        of: outputs,
-        ...outputs,
-        labels,
-        ...Object.fromEntries(arrays.map((name) => [name, read(name)])),
-      };
+      const numbers = Object.fromEntries(arrays.map((name) => [name, read(name)]));
+      this.answers = { of: outputs, ...outputs, labels, ...numbers };
     }
     return this.answers;
   }
@@ -322,21 +304,12 @@ export class AnatomyData {
       const pack = this.header.attention[attention[1]];
       if (!pack) return null;
       const bytes = this.trace.array(pack.picture);
-      return this.tensor(
-        name,
-        Float32Array.from(bytes, (v) => v / 255),
-        pack.picture.shape,
-        options,
-        key,
-        axes,
-        false,
-      );
+      const weights = Float32Array.from(bytes, (byte) => byte / 255);
+      return this.tensor(name, weights, pack.picture.shape, options, key, axes, false);
     }
-    const [pack, strip] = [
-      [this.trace, this.header.strips[name]],
-      [open, open && open.header.strips[name]],
-    ].find(([, pack]) => pack) || [null, null];
-    if (!strip) return null;
+    const pack = [this.trace, open].find((pack) => pack?.header.strips[name]);
+    if (!pack) return null;
+    const strip = pack.header.strips[name];
     const scale = strip.top / 127;
     const data = Float32Array.from(pack.array(strip.picture), (v) => (v - 128) * scale);
     const wide = name.endsWith(".activation") ? "d_ff" : "d_model";

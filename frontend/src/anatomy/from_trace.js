@@ -200,12 +200,16 @@ function changedBy(trace, before) {
   const then = streamsOf(before);
   const streams = Object.entries(streamsOf(trace)).map(([name, now]) => [name, largestChange(now, then[name])]);
   const old = attentionsOf(before);
-  const weights = attentionsOf(trace).map(([name, { weights: now }, layer], i) => [
-    name,
-    largestChange(partOf(now, layer), partOf(old[i][1].weights, layer)),
-  ]);
+  const weights = attentionsOf(trace).map(([name, { weights: now }, layer], i) => {
+    const then = old[i][1].weights;
+    return [name, largestChange(partOf(now, layer), partOf(then, layer))];
+  });
   return positive([...streams, ...weights]);
 }
+
+// The largest change in each part of a tensor along its first axis.
+const changesIn = (now, then) =>
+  Array.from({ length: now.shape[0] }, (_, at) => largestChange(partOf(now, at), partOf(then, at)));
 
 // Of tensors inside the sub-layers: the largest change in each head, or in all neurons.
 function changedInside(trace, before) {
@@ -213,18 +217,12 @@ function changedInside(trace, before) {
   const heads = attentionsOf(trace).flatMap(([name, attention, layer], i) =>
     ["queries", "keys", "values", "weights"].map((tensor) => {
       const [now, then] = [attention, old[i][1]].map((one) => partOf(one[tensor], layer));
-      const changes = Array.from({ length: now.shape[0] }, (_, head) =>
-        largestChange(partOf(now, head), partOf(then, head)),
-      );
-      return [`${name}.${tensor}`, changes];
+      return [`${name}.${tensor}`, changesIn(now, then)];
     }),
   );
   const neurons = Object.keys(SUB_LAYERS).flatMap((stack) => {
     const [now, then] = [trace, before].map((one) => one[`${stack}_ff`].activation);
-    return Array.from({ length: now.shape[0] }, (_, layer) => [
-      `${stack}.${layer}.ff.activation`,
-      [largestChange(partOf(now, layer), partOf(then, layer))],
-    ]);
+    return changesIn(now, then).map((change, layer) => [`${stack}.${layer}.ff.activation`, [change]]);
   });
   return positive([...heads, ...neurons]);
 }
@@ -293,15 +291,9 @@ export function placePack(trace, before, facts, parameters, place, t = 0, id = t
     if (name !== "rows" && name !== "biases" && tensor.data.some((value, i) => value !== arrays[name].data[i]))
       plain[name] = tensor; // rows and biases do not change: at the output they belong to other tokens
   const added = (tensors) => mapped(tensors, ({ data, shape }) => writer.add(data, shape));
-  return writer.finish({
-    sort: "place",
-    id,
-    place,
-    t: place === "output" ? t : null,
-    matrices: added(arrays),
-    plain: added(plain),
-    about,
-  });
+  const [matrices, unswitched] = [added(arrays), added(plain)];
+  const step = place === "output" ? t : null;
+  return writer.finish({ sort: "place", id, place, t: step, matrices, plain: unswitched, about });
 }
 
 // The matrices that a step of a sub-layer multiplies with, [in, out].
@@ -339,12 +331,8 @@ const TABLES = { source: "source.embedding", target: "target.embedding", output:
 export function rowsOf(trace, { boxes }, place, t = 0) {
   if (!(place in TABLES)) return null;
   const table = boxes[TABLES[place]].tensors.find(({ shape }) => shape.length === 2);
-  const ids = {
-    source: () => trace.source_ids,
-    target: () => trace.target_in_ids,
-    output: () => likeliestIds(trace)[t],
-  };
-  return [table.name, ids[place]()];
+  const ids = { source: trace.source_ids, target: trace.target_in_ids }[place] ?? likeliestIds(trace)[t];
+  return [table.name, ids];
 }
 
 // -- the steps of a place, as in transformer/analysis/anatomy.py -----------------------------------------------------------
@@ -361,17 +349,10 @@ function embeddingSteps(trace, facts, parameters, side) {
   const { config } = facts;
   const first = side === "source" ? trace.encoder_self : trace.decoder_self;
   const [embedding, positions] = [trace[`${side}_embedding`], trace[`${side}_positions`]];
-  const sum = () =>
-    withShape(
-      Float32Array.from(embedding.data, (one, m) => one + positions.data[m]),
-      embedding.shape,
-    );
-  const arrays = {
-    rows: parameters[rowsOf(trace, facts, side)[0]],
-    embedding,
-    positions,
-    x: config.embedding_norm ? sum() : partOf(first.enters, 0),
-  };
+  const added = (one, m) => one + positions.data[m];
+  const sum = () => withShape(Float32Array.from(embedding.data, added), embedding.shape);
+  const rows = parameters[rowsOf(trace, facts, side)[0]];
+  const arrays = { rows, embedding, positions, x: config.embedding_norm ? sum() : partOf(first.enters, 0) };
   const factor = config.embedding_scale ? Math.sqrt(config.d_model) : 1;
   return { arrays, about: { position_ids: trace[`${side}_position_ids`], factor } };
 }
@@ -380,11 +361,8 @@ function outputSteps(trace, facts, parameters, t) {
   const [table, ids] = rowsOf(trace, facts, "output", t);
   const arrays = { hidden: trace.decoder_output, logits: partOf(trace.logits, t), rows: parameters[table] };
   const bias = facts.boxes.output.tensors.find(({ shape }) => shape.length === 1);
-  if (bias)
-    arrays.biases = withShape(
-      Float32Array.from(ids, (id) => parameters[bias.name].data[id]),
-      [ids.length],
-    );
+  const biasOf = (id) => parameters[bias.name].data[id];
+  if (bias) arrays.biases = withShape(Float32Array.from(ids, biasOf), [ids.length]);
   return { arrays, about: {} };
 }
 

@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { SwitchCards } from "../lab/switches.js";
 import { readSwitches, writeSwitches } from "../lab/params.js";
 import { isAttention, isOpen } from "./walk.js";
@@ -32,11 +32,7 @@ export class AnatomySwitches {
       changed(0);
     };
     this.count = el("span", { class: "hs-an-count" });
-    this.reset = el(
-      "button",
-      { type: "button", class: "hs-reset", "data-testid": "anatomy-reset", click: undo },
-      t("lab_reset"),
-    );
+    this.reset = buttonEl({ class: "hs-reset", "data-testid": "anatomy-reset", click: undo }, t("lab_reset"));
     this.element = el(
       "details",
       { class: "hs-an-switches", "data-testid": "anatomy-switches" },

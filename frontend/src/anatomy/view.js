@@ -21,19 +21,8 @@ import { cellOf, moveCell, pickCell } from "./number/number.js";
 import { saveDrawing } from "./saving.js";
 import { isNear, textKeys } from "./panel/facts.js";
 import { modelPanel } from "./flow/flow.js";
-import {
-  fitState,
-  isOpen,
-  walk,
-  withFold,
-  stepsOf,
-  zoomsOf,
-  stopIndex,
-  stopsOf,
-  isAttention,
-  isEmbedding,
-  stackOf,
-} from "./walk.js";
+import { fitState, isAttention, isEmbedding, isOpen, stackOf } from "./walk.js";
+import { stepsOf, stopIndex, stopsOf, walk, withFold, zoomsOf } from "./walk.js";
 
 const NARROW = 900;
 const TIGHT = 1330; // pixels of width below which layers and heads are lists
@@ -69,18 +58,11 @@ export class AnatomyView {
     this.heard = new Set(); // the texts that were shown since playing began
     this.t = makeTexts(null, ALL_ANATOMY_TEXTS);
     this.textsKey = "{}";
-    this.element = el("section", {
-      class: "hs hs-an hs-pictured",
-      "data-testid": "anatomy",
-      "aria-label": this.t("an_region"),
-    });
+    const about = { class: "hs hs-an hs-pictured", "data-testid": "anatomy", "aria-label": this.t("an_region") };
+    this.element = el("section", about);
     this.element.anatomy = this; // for tests: what is drawn where
-    this.look = followLook(
-      this.element,
-      () => this.retheme(),
-      () => this.draw("cut"),
-      { fitsWindow: true },
-    );
+    const redraw = () => this.draw("cut");
+    this.look = followLook(this.element, () => this.retheme(), redraw, { fitsWindow: true });
     this.broken = el("p", { class: "hs-an-broken", role: "alert", hidden: true });
     // Who makes packs in the page (live.js): {order(header), moved(), switched()} tell it of a pack of the server, of a
     // place and of switches, and answer whether it makes the numbers.
@@ -91,7 +73,7 @@ export class AnatomyView {
     window.addEventListener("keydown", this.keys);
     root.append(this.element);
     // Texts measured in another font are in the wrong position once the page's font has loaded.
-    this.lettered = () => this.draw("cut");
+    this.lettered = redraw;
     document.fonts.addEventListener("loadingdone", this.lettered);
   }
 
@@ -126,12 +108,8 @@ export class AnatomyView {
     this.notes = el("div", { class: "hs-an-notes", role: "status", "data-testid": "anatomy-notes" });
     this.surprises = el("div", { class: "hs-an-notes" });
     this.noted = "";
-    this.spoken = el("div", {
-      class: "hs-spoken",
-      "aria-live": "polite",
-      role: "status",
-      "data-testid": "anatomy-spoken",
-    });
+    const spoken = { class: "hs-spoken", "aria-live": "polite", role: "status" };
+    this.spoken = el("div", { ...spoken, "data-testid": "anatomy-spoken" });
     const [crumbs, layers, heads, slider] = this.bars.map((bar) => bar.element);
     this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);
     this.element.replaceChildren(

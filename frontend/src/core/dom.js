@@ -17,6 +17,8 @@ export function el(tag, attributes, ...children) {
   return fillElement(document.createElement(tag), attributes, children);
 }
 
+export const buttonEl = (attributes, ...children) => el("button", { type: "button", ...attributes }, ...children);
+
 export function svgEl(tag, attributes, ...children) {
   return fillElement(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }

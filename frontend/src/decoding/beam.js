@@ -53,42 +53,23 @@ class View extends PlainView {
     const penalty = el("label", { class: "beam-penalty" }, el("span", {}, this.t("penalty")), this.slider, this.number);
     this.hint(penalty, () => [this.t("penalty_hint")]);
     this.differs = el("p", { "data-testid": "beam-differs" });
-    this.tree = el("figure", {
-      class: "beam-scroll",
-      "data-saved-by": "beam-save",
-      "aria-label": this.t("region"),
-      tabindex: 0,
-    });
+    const region = { "aria-label": this.t("region"), tabindex: 0 };
+    this.tree = el("figure", { class: "beam-scroll", "data-saved-by": "beam-save", ...region });
     this.heads = { cross: new StepHeads(this, "cross"), self: new StepHeads(this, "self") };
     this.says = el("p", { class: "beam-says", "data-testid": "beam-says", role: "status" });
-    this.list = el("div", {
-      class: "beam-list",
-      "data-saved-by": "beam-list-save",
-      "data-testid": "beam-list",
-      role: "group",
-      "aria-label": this.t("list"),
-      tabindex: 0,
-    });
+    const list = { class: "beam-list", "data-saved-by": "beam-list-save", "data-testid": "beam-list" };
+    this.list = el("div", { ...list, role: "group", "aria-label": this.t("list"), tabindex: 0 });
     this.attention = headsElement(this, this.heads);
     const treeMenu = savingMenu(this, "beam-save", () => this.savedTree());
     const listMenu = savingMenu(this, "beam-list-save", () => this.savedList());
+    const about = el("p", {}, this.t("penalty_about"), " ", el("small", {}, formula));
+    const pictured = el("div", { class: "hs-pictured" }, this.list, listMenu);
     return [
       el("p", { class: "beam-legend" }, this.t("legend")),
       this.differs,
       el("div", { class: "hs-pictured" }, this.tree, treeMenu),
       this.says,
-      el(
-        "div",
-        { class: "beam-below" },
-        this.attention,
-        el(
-          "div",
-          {},
-          el("p", {}, this.t("penalty_about"), " ", el("small", {}, formula)),
-          penalty,
-          el("div", { class: "hs-pictured" }, this.list, listMenu),
-        ),
-      ),
+      el("div", { class: "beam-below" }, this.attention, el("div", {}, about, penalty, pictured)),
     ];
   }
 
@@ -176,14 +157,8 @@ class View extends PlainView {
     const lines = [];
     const boxes = [];
     steps.forEach((candidates, step) => {
-      const number = svgEl("text", {
-        class: "beam-step",
-        x: 8 + step * across + wide / 2,
-        y: 12 * this.grown,
-        "text-anchor": "middle",
-      });
-      number.textContent = this.t("step", { n: step + 1 });
-      boxes.push(number);
+      const at = { x: 8 + step * across + wide / 2, y: 12 * this.grown, "text-anchor": "middle" };
+      boxes.push(svgEl("text", { class: "beam-step", ...at }, this.t("step", { n: step + 1 })));
       candidates.forEach((one, rank) => {
         const [x, y] = place(step, rank);
         if (step) {
@@ -255,32 +230,21 @@ class View extends PlainView {
   drawList() {
     const rows = this.ranking();
     const differ = differences(rows);
-    const head = ["translation", "log_p", "tokens", "divisor", "score"].map((name) =>
-      el("th", { scope: "col" }, this.t(`list_${name}`)),
-    );
-    const body = rows.map(({ name, text, tokens, total, length, by, score, cut }, n) =>
-      el(
-        "tr",
-        { "data-testid": n < rows.length - 1 ? `beam-found-${n}` : "beam-greedy" },
-        el("th", { scope: "row" }, name),
-        el(
-          "td",
-          {},
-          el("span", {}, printable(text)),
-          cut ? el("small", {}, ` ${this.t("cut")}`) : null,
-          differ[n] ? this.pieces(tokens, differ[n]) : null,
-        ),
-        ...[minus(total, 4), length, by.toFixed(4), minus(score, 4)].map((number) =>
-          el("td", { class: "hs-number" }, String(number)),
-        ),
-      ),
-    );
-    const table = el(
-      "table",
-      { class: "beam-found" },
-      el("thead", {}, el("tr", {}, el("td", {}), ...head)),
-      el("tbody", {}, ...body),
-    );
+    const names = ["translation", "log_p", "tokens", "divisor", "score"];
+    const head = names.map((name) => el("th", { scope: "col" }, this.t(`list_${name}`)));
+    const body = rows.map(({ name, text, tokens, total, length, by, score, cut }, n) => {
+      const notes = [
+        cut ? el("small", {}, ` ${this.t("cut")}`) : null,
+        differ[n] ? this.pieces(tokens, differ[n]) : null,
+      ];
+      const numbers = [minus(total, 4), length, by.toFixed(4), minus(score, 4)];
+      const cells = numbers.map((number) => el("td", { class: "hs-number" }, String(number)));
+      const words = el("td", {}, el("span", {}, printable(text)), ...notes);
+      const testid = n < rows.length - 1 ? `beam-found-${n}` : "beam-greedy";
+      return el("tr", { "data-testid": testid }, el("th", { scope: "row" }, name), words, ...cells);
+    });
+    const heading = el("thead", {}, el("tr", {}, el("td", {}), ...head));
+    const table = el("table", { class: "beam-found" }, heading, el("tbody", {}, ...body));
     return [table, el("p", { class: "beam-why", "data-testid": "beam-why" }, this.why(rows.slice(0, -1)))];
   }
 
@@ -297,12 +261,8 @@ class View extends PlainView {
   why(rows) {
     if (!this.ranked.exact) return this.t("searching");
     const likeliest = rows.reduce((best, one) => (one.total > best.total ? one : best));
-    if (likeliest !== rows[0])
-      return this.t("why_penalty", {
-        text: likeliest.text,
-        total: minus(likeliest.total, 3),
-        divisor: likeliest.by.toFixed(3),
-      });
+    const { text, total, by } = likeliest;
+    if (likeliest !== rows[0]) return this.t("why_penalty", { text, total: minus(total, 3), divisor: by.toFixed(3) });
     if (rows[0].cut) return this.t("why_cut");
     return rows.length > 1 ? this.t("why_both") : this.t("why_only");
   }
@@ -318,25 +278,21 @@ class View extends PlainView {
     const { stem, caption } = this.data;
     const names = ["rank", "translation", "pieces", "log_p", "tokens", "divisor", "score"];
     const head = names.map((name) => this.t(`list_${name}`));
-    const rows = this.ranking().map(({ name, text, tokens, total, length, by, score }) => [
+    const rowOf = ({ name, text, tokens, ...one }) => [
       name,
       text,
       tokens.join(" "),
-      total,
-      length,
-      by,
-      score,
-    ]);
+      ...[one.total, one.length, one.by, one.score],
+    ];
+    const rows = this.ranking().map(rowOf);
     return { element: this.list, ...this.named([...stem, "n-best"], caption), rows: [head, ...rows] };
   }
 
   named(stem, caption) {
     const { beams } = this.data;
     const alpha = this.alpha.toFixed(2);
-    return {
-      stem: [...stem, `beam${beams}`, `alpha${alpha}`],
-      caption: [caption, this.t("caption", { beams, alpha })],
-    };
+    const about = this.t("caption", { beams, alpha });
+    return { stem: [...stem, `beam${beams}`, `alpha${alpha}`], caption: [caption, about] };
   }
 }
 

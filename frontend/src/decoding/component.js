@@ -1,4 +1,4 @@
-import { el, printable } from "../core/dom.js";
+import { buttonEl, el, printable } from "../core/dom.js";
 import { plainComponent } from "../host/plain_view.js";
 import { appLive } from "../live/live.js";
 import { LiveView } from "../live/view.js";
@@ -35,12 +35,8 @@ export class Decoding extends LiveView {
     this.lines = el("div", { class: "decoding-lines", role: "group" });
     this.bars = el("div", { class: "decoding-bars", "data-testid": "decoding-bars" });
     this.heads = { cross: new StepHeads(this, "cross"), self: new StepHeads(this, "self") };
-    this.picture = el(
-      "div",
-      { class: "decoding-step", "data-saved-by": "decoding-save" },
-      this.bars,
-      headsElement(this, this.heads),
-    );
+    const heads = headsElement(this, this.heads);
+    this.picture = el("div", { class: "decoding-step", "data-saved-by": "decoding-save" }, this.bars, heads);
     const menu = savingMenu(this, "decoding-save", () => this.saved());
     const pictured = el("div", { class: "hs-pictured" }, this.picture, menu);
     this.shown = el("div", { class: "decoding-shown" }, this.lines, pictured);
@@ -130,10 +126,8 @@ export class Decoding extends LiveView {
     const chips = tokens.map((token, step) => {
       const values = { step: step + 1, token: printable(token), p: percent(probs[step]) };
       const chosen = at.line === n && at.step === step;
-      return el(
-        "button",
+      return buttonEl(
         {
-          type: "button",
           class: "decoding-chip",
           "data-testid": `decoding-chip-${n}-${step}`,
           "data-forced": step < forced || null,
@@ -146,18 +140,13 @@ export class Decoding extends LiveView {
         printable(token),
       );
     });
-    const numbers = el(
-      "span",
-      { class: "decoding-score" },
-      this.t("score", { score: score.toFixed(3).replace("-", "−") }),
-    );
+    const written = this.t("score", { score: score.toFixed(3).replace("-", "−") });
+    const numbers = el("span", { class: "decoding-score" }, written);
     numbers.append(` · ${this.t("score_length", { count: tokens.length })}${complete ? "" : ` · ${this.t("cut")}`}`);
     this.hint(numbers, () => [this.t("score_hint")]);
     const drop = drops
-      ? el(
-          "button",
+      ? buttonEl(
           {
-            type: "button",
             class: "decoding-drop",
             "data-testid": `decoding-drop-${n}`,
             "aria-label": this.t("drop", { n: n + 1 }),
@@ -168,14 +157,8 @@ export class Decoding extends LiveView {
       : null;
     const name = el("span", { class: "decoding-name" }, this.t("line", { n: n + 1 }));
     const spoken = { role: "group", "aria-label": this.t("line_spoken", { n: n + 1, text }) };
-    return el(
-      "div",
-      { class: "decoding-line", ...spoken },
-      name,
-      el("span", { class: "decoding-chips" }, ...chips),
-      numbers,
-      drop,
-    );
+    const row = el("span", { class: "decoding-chips" }, ...chips);
+    return el("div", { class: "decoding-line", ...spoken }, name, row, numbers, drop);
   }
 
   buildBars() {
@@ -185,36 +168,25 @@ export class Decoding extends LiveView {
     const title = bars.before ? this.t("after", { text: bars.before }) : this.t("after_nothing");
     const columns = [bars, ...bars.rules];
     const most = Math.max(...columns.flatMap(({ p, rest }) => [...p, rest]));
-    const cell = (column, p) => [
-      el(
-        "span",
-        { class: "decoding-bar", "data-rule": column || null },
-        el("i", { style: `width: ${(100 * p) / most}%` }),
-      ),
-      el("span", { class: "hs-number" }, p || !column ? percent(p) : "0"),
-    ];
+    const cell = (column, p) => {
+      const bar = el("i", { style: `width: ${(100 * p) / most}%` });
+      const number = el("span", { class: "hs-number" }, p || !column ? percent(p) : "0");
+      return [el("span", { class: "decoding-bar", "data-rule": column || null }, bar), number];
+    };
     const rows = bars.ids.map((id, i) => {
       const values = { token: printable(bars.tokens[i]), p: percent(bars.p[i]) };
-      const inside = [
-        el("span", { class: "decoding-token" }, values.token),
-        ...columns.flatMap(({ p }, column) => cell(column, p[i])),
-      ];
-      const attributes = {
-        class: "decoding-row",
-        "data-id": id,
-        "data-taken": id === taken || null,
-        "data-testid": `decoding-bar-${i}`,
-      };
+      const cells = columns.flatMap(({ p }, column) => cell(column, p[i]));
+      const inside = [el("span", { class: "decoding-token" }, values.token), ...cells];
+      const about = { "data-id": id, "data-taken": id === taken || null };
+      const attributes = { class: "decoding-row", ...about, "data-testid": `decoding-bar-${i}` };
       if (!grows) return el("div", attributes, ...inside);
       const click = () => this.goOn(id);
-      return el("button", { type: "button", ...attributes, "aria-label": this.t("bar", values), click }, ...inside);
+      return buttonEl({ ...attributes, "aria-label": this.t("bar", values), click }, ...inside);
     });
-    const others = el(
-      "div",
-      { class: "decoding-row", "data-rest": "" },
-      el("span", { class: "decoding-token" }, this.t("rest", { count: bars.others.toLocaleString("en") })),
-      ...columns.flatMap(({ rest }, column) => cell(column, rest)),
-    );
+    const counted = this.t("rest", { count: bars.others.toLocaleString("en") });
+    const restCells = columns.flatMap(({ rest }, column) => cell(column, rest));
+    const rest = [el("span", { class: "decoding-token" }, counted), ...restCells];
+    const others = el("div", { class: "decoding-row", "data-rest": "" }, ...rest);
     const entropy = this.t("entropy", { value: bars.entropy.toFixed(2), most: bars.most.toFixed(2) });
     const dim = this.hint(el("p", { class: "hs-number", tabindex: 0 }, entropy), () => [this.t("entropy_hint")]);
     const heading = bars.rules.length

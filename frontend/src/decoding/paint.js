@@ -1,4 +1,4 @@
-import { el, printable } from "../core/dom.js";
+import { buttonEl, el, printable } from "../core/dom.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { PAINT_TEXTS } from "./texts.js";
@@ -132,7 +132,7 @@ class View extends PlainView {
         this.weights = this.weights.map((_, other) => Number(other === k));
         this.changed();
       };
-      const button = el("button", { type: "button", "data-testid": `paint-only-${k}`, click: only }, token);
+      const button = buttonEl({ "data-testid": `paint-only-${k}`, click: only }, token);
       this.hint(button, () => [this.t("only", { token })]);
       return el("div", { class: "paint-row" }, button, slider, el("output", { class: "hs-number" }));
     });

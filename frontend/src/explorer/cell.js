@@ -89,30 +89,17 @@ export class CellLine {
     }
     const hidden = masked && masked[q * exact.count + k];
     const numberSpan = (name, value) => el("span", { class: "hs-pairing" }, el("em", null, name), " ", value);
+    const scaled = t("cell_" + this.scaled(exact), { d: exact.depth, factor: formatFactor(exact.scale) });
+    const rule = t(["cell_softmax", "cell_uniform", "cell_argmax"][exact.rule]);
+    const title = t("cell_stored_title", { computed: row.weights[k].toPrecision(7), stored: stored.toPrecision(7) });
+    const check = { class: agrees ? "hs-ok" : "hs-bad", "data-testid": "cell-check", title };
     parts.push(
       numberSpan(t("cell_dot"), formatScore(row.products[k])),
-      numberSpan(
-        t("cell_" + this.scaled(exact), { d: exact.depth, factor: formatFactor(exact.scale) }),
-        formatScore(row.products[k] * exact.scale),
-      ),
+      numberSpan(scaled, formatScore(row.products[k] * exact.scale)),
       ...this.bias(exact, row, q, k),
       el("em", null, t(hidden ? "cell_hidden" : "cell_visible")),
-      el(
-        "span",
-        { class: "hs-pairing" },
-        el("em", null, t(["cell_softmax", "cell_uniform", "cell_argmax"][exact.rule])),
-        " ",
-        el("b", null, formatWeight(row.weights[k], true)),
-      ),
-      el(
-        "span",
-        {
-          class: agrees ? "hs-ok" : "hs-bad",
-          "data-testid": "cell-check",
-          title: t("cell_stored_title", { computed: row.weights[k].toPrecision(7), stored: stored.toPrecision(7) }),
-        },
-        t(agrees ? "cell_stored" : "cell_differs"),
-      ),
+      numberSpan(rule, el("b", null, formatWeight(row.weights[k], true))),
+      el("span", check, t(agrees ? "cell_stored" : "cell_differs")),
       ...this.drawnSteps(),
     );
     if (kindData.zero && kindData.zero[view.layer][view.head]) parts.push(el("em", null, t("knocked_out")));
@@ -163,15 +150,8 @@ export class CellLine {
 
   pair(view, rowLabel, columnLabel) {
     const name = (label, side) => el("b", { class: side === "source" ? "hs-source" : "hs-target", dir: "auto" }, label);
-    return [
-      el(
-        "span",
-        { class: "hs-pairing" },
-        name(rowLabel, view.sides.rows),
-        " → ",
-        name(columnLabel, view.sides.columns),
-      ),
-    ];
+    const [row, column] = [name(rowLabel, view.sides.rows), name(columnLabel, view.sides.columns)];
+    return [el("span", { class: "hs-pairing" }, row, " → ", column)];
   }
 
   // The drawer is only filled when it is open: 5 strips and a row of up to 128 bars.
@@ -230,13 +210,8 @@ export class CellLine {
 
   rowBars(model, view, row, chosen) {
     const { t } = this.hooks;
-    const head = el(
-      "tr",
-      null,
-      el("th", null, t("cell_row_token")),
-      el("th", null, t("cell_row_score")),
-      el("th", { colspan: 2 }, t("cell_row_weight")),
-    );
+    const titles = { token: 1, score: 1, weight: 2 }; // columns
+    const heads = Object.entries(titles).map(([name, colspan]) => el("th", { colspan }, t("cell_row_" + name)));
     const lines = Array.from(row.weights, (weight, k) => {
       const bar = el("i", { class: "hs-bar-fill" });
       bar.style.width = (100 * weight).toFixed(2) + "%";
@@ -249,12 +224,7 @@ export class CellLine {
         el("td", null, formatWeight(weight, true)),
       );
     });
-    return el(
-      "div",
-      { class: "hs-row-table" },
-      el("h3", null, t("cell_row")),
-      el("table", null, el("thead", null, head), el("tbody", null, ...lines)),
-    );
+    return rowTable(t("cell_row"), heads, lines);
   }
 
   // The subword cells under one merged cell, and their sum.
@@ -264,47 +234,28 @@ export class CellLine {
     const rows = view.rows[at[0]];
     const columns = view.columns[at[1]];
     const strongest = strongestPair(view.raw, keys, rows, columns);
-    const head = el(
-      "tr",
-      null,
-      el("th", null, ""),
-      ...columns.map((k) => el("th", null, model.pieceLabel(view.sides.columns, k))),
-      el("th", null, "Σ"),
-    );
+    const names = columns.map((k) => model.pieceLabel(view.sides.columns, k));
+    const heads = ["", ...names, "Σ"].map((name) => el("th", null, name));
     const lines = rows.map((q) => {
       const values = columns.map((k) => view.raw[q * keys + k]);
-      const cells = values.map((value, i) =>
-        el(
-          "td",
-          { class: strongest[0] === q && strongest[1] === columns[i] ? "hs-on" : null },
-          formatWeight(value, true),
-        ),
-      );
-      return el(
-        "tr",
-        null,
-        el("th", null, model.pieceLabel(view.sides.rows, q)),
-        ...cells,
-        el(
-          "td",
-          null,
-          formatWeight(
-            values.reduce((sum, value) => sum + value, 0),
-            true,
-          ),
-        ),
-      );
+      const cells = values.map((value, i) => {
+        const on = strongest[0] === q && strongest[1] === columns[i];
+        return el("td", { class: on ? "hs-on" : null }, formatWeight(value, true));
+      });
+      const sum = values.reduce((sum, value) => sum + value, 0);
+      const name = el("th", null, model.pieceLabel(view.sides.rows, q));
+      return el("tr", null, name, ...cells, el("td", null, formatWeight(sum, true)));
     });
     const title = t("cell_words_title", {
       value: formatWeight(this.work.shown, true),
       rows: rows.length,
       columns: columns.length,
     });
-    return el(
-      "div",
-      { class: "hs-row-table" },
-      el("h3", null, title),
-      el("table", null, el("thead", null, head), el("tbody", null, ...lines)),
-    );
+    return rowTable(title, heads, lines);
   }
+}
+
+function rowTable(title, heads, lines) {
+  const table = el("table", null, el("thead", null, el("tr", null, ...heads)), el("tbody", null, ...lines));
+  return el("div", { class: "hs-row-table" }, el("h3", null, title), table);
 }

@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { CHOICES, START_VIEW } from "../state/generated.js";
 import { changedKeys } from "../state/state.js";
 
@@ -9,19 +9,10 @@ export class Controls {
   constructor(hooks) {
     const { t } = hooks;
     this.hooks = hooks;
-    this.kindButtons = KINDS.map((kind) =>
-      el(
-        "button",
-        {
-          type: "button",
-          "data-testid": "kind-" + kind,
-          "data-kind": kind,
-          "aria-pressed": "false",
-          click: () => hooks.change({ kind }),
-        },
-        t("kind_" + kind),
-      ),
-    );
+    this.kindButtons = KINDS.map((kind) => {
+      const about = { "data-testid": "kind-" + kind, "data-kind": kind, "aria-pressed": "false" };
+      return buttonEl({ ...about, click: () => hooks.change({ kind }) }, t("kind_" + kind));
+    });
     this.selects = {};
     const options = Object.entries(SWITCHES).map(([name, values]) => this.select(name, values));
     this.slider = el("input", {
@@ -34,11 +25,8 @@ export class Controls {
       input: () => hooks.change({ threshold: Number(this.slider.value) }, true),
     });
     this.sliderText = el("output", { class: "hs-number" });
-    options.splice(
-      5,
-      0,
-      el("label", { class: "hs-opt" }, el("span", null, t("threshold")), this.slider, this.sliderText),
-    );
+    const threshold = [el("span", null, t("threshold")), this.slider, this.sliderText];
+    options.splice(5, 0, el("label", { class: "hs-opt" }, ...threshold));
     const [off, on] = MEANINGS;
     this.meaningsBox = el("input", {
       type: "checkbox",
@@ -46,19 +34,12 @@ export class Controls {
       change: () => hooks.change({ meanings: this.meaningsBox.checked ? on : off }),
     });
     this.noMeanings = el("em", null);
-    this.meanings = el(
-      "label",
-      { class: "hs-opt" },
-      this.meaningsBox,
-      el("span", null, t("meanings")),
-      this.noMeanings,
-    );
+    const meanings = [this.meaningsBox, el("span", null, t("meanings")), this.noMeanings];
+    this.meanings = el("label", { class: "hs-opt" }, ...meanings);
     options.push(this.meanings);
     this.legend = el("div", { class: "hs-legend", "data-testid": "legend" });
-    this.formation = el(
-      "button",
+    this.formation = buttonEl(
       {
-        type: "button",
         class: "hs-formation",
         "data-testid": "formation-open-close",
         "aria-pressed": "false",
@@ -68,11 +49,8 @@ export class Controls {
       t("formation"),
     );
     // Where there is little room, the switches fold behind this button.
-    this.more = el(
-      "button",
-      { type: "button", class: "hs-more", "data-testid": "options-open-close", "aria-expanded": "false" },
-      t("options"),
-    );
+    const folding = { class: "hs-more", "data-testid": "options-open-close", "aria-expanded": "false" };
+    this.more = buttonEl(folding, t("options"));
     this.more.addEventListener("click", () => {
       const open = this.element.toggleAttribute("data-open");
       this.more.setAttribute("aria-expanded", String(open));
@@ -84,42 +62,29 @@ export class Controls {
       [all, "options", () => all],
       [how, "how", ({ sight }) => (sight === how ? first : how)],
       [first, "simple", () => first],
-    ].map(([name, label, next]) =>
-      el(
-        "button",
-        {
-          type: "button",
-          class: `hs-sight-button hs-sight-${name}`,
-          "data-testid": `sight-${name}`,
-          "aria-pressed": "false",
-          click: () => hooks.look(/** @type {any} */ (next)(this.state)),
-        },
-        t(label),
-      ),
-    );
+    ].map(([name, label, next]) => {
+      const about = {
+        class: `hs-sight-button hs-sight-${name}`,
+        "data-testid": `sight-${name}`,
+        "aria-pressed": "false",
+      };
+      return buttonEl({ ...about, click: () => hooks.look(/** @type {any} */ (next)(this.state)) }, t(label));
+    });
+    const kinds = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
+    const bar = [kinds, this.legend, this.more, this.formation, ...this.sights.slice(0, 2)];
     this.element = el(
       "div",
       { class: "hs-controls" },
-      el(
-        "div",
-        { class: "hs-bar" },
-        el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons),
-        this.legend,
-        this.more,
-        this.formation,
-        ...this.sights.slice(0, 2),
-      ),
+      el("div", { class: "hs-bar" }, ...bar),
       el("div", { class: "hs-options" }, ...options, this.sights[2]),
     );
   }
 
   select(name, values) {
     const { t } = this.hooks;
-    const select = el(
-      "select",
-      { "data-testid": "opt-" + name, change: () => this.hooks.change({ [name]: select.value }) },
-      ...values.map((value) => el("option", { value }, t(name + "_" + value))),
-    );
+    const change = () => this.hooks.change({ [name]: select.value });
+    const options = values.map((value) => el("option", { value }, t(name + "_" + value)));
+    const select = el("select", { "data-testid": "opt-" + name, change }, ...options);
     this.selects[name] = select;
     return el("label", { class: "hs-opt" }, el("span", null, t(name)), select);
   }
@@ -154,24 +119,13 @@ export class Controls {
     }
     if (Number(this.slider.value) !== state.threshold) this.slider.value = state.threshold;
     this.sliderText.textContent = state.threshold > 0 ? state.threshold.toFixed(2) : t("threshold_off");
-    this.legend.replaceChildren(
-      ...legends.map((legend) => {
-        const ramp = el("span", { class: "hs-ramp" });
-        ramp.style.background = legend.gradient;
-        return el(
-          "span",
-          {
-            class: "hs-legend-one",
-            role: "img",
-            "aria-label": t("legend", { low: legend.low, high: legend.high }),
-            title: t("kind_" + legend.kind),
-          },
-          el("span", { class: "hs-number" }, legend.low),
-          ramp,
-          el("span", { class: "hs-number" }, legend.high),
-        );
-      }),
-    );
+    const number = (text) => el("span", { class: "hs-number" }, text);
+    const made = ({ kind, low, high, gradient }) => {
+      const ramp = el("span", { class: "hs-ramp", style: `background:${gradient}` });
+      const about = { class: "hs-legend-one", role: "img", "aria-label": t("legend", { low, high }) };
+      return el("span", { ...about, title: t("kind_" + kind) }, number(low), ramp, number(high));
+    };
+    this.legend.replaceChildren(...legends.map(made));
   }
 }
 

@@ -124,15 +124,8 @@ export class Panel {
     const rows = state.special === "hidden" ? "rows_stored" : "rows";
     const badges = [this.badge(rows, kindData.checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
     if (!single && state.summary === "max") {
-      badges[0] = el(
-        "span",
-        {
-          "data-testid": "badge-rows",
-          class: "hs-badge",
-          title: t("badge_rows_max_title", { value: formatDeviation(kindData.checks.row_sum) }),
-        },
-        t("badge_rows_max"),
-      );
+      const title = t("badge_rows_max_title", { value: formatDeviation(kindData.checks.row_sum) });
+      badges[0] = el("span", { "data-testid": "badge-rows", class: "hs-badge", title }, t("badge_rows_max"));
     }
     if (kindData.masks) badges.push(this.badge("masked", kindData.checks.masked, deviations.masked, 0));
     badges.push(this.badge("recomputed", kindData.checks.recomputed, deviations.recomputed, kindData.checks.tolerance));
@@ -176,19 +169,12 @@ export class Panel {
       ? t("badge_title_head", { all: formatDeviation(all), head: formatDeviation(deviation) })
       : t("badge_title", { all: formatDeviation(all) });
     const label = t("badge_" + name);
-    return el(
-      "span",
-      {
-        class: "hs-badge",
-        "data-testid": "badge-" + name.replace("_stored", ""),
-        "data-ok": String(holds),
-        title,
-        role: "img",
-        "aria-label": t(holds ? "badge_holds" : "badge_fails", { name: label, value: formatDeviation(worst) }),
-      },
-      label + " ",
-      el("span", { class: holds ? "hs-ok" : "hs-bad" }, holds ? "✓" : "✗ " + formatDeviation(worst)),
-    );
+    const value = formatDeviation(worst);
+    const says = t(holds ? "badge_holds" : "badge_fails", { name: label, value });
+    const testid = "badge-" + name.replace("_stored", "");
+    const about = { class: "hs-badge", "data-testid": testid, "data-ok": String(holds), title, role: "img" };
+    const mark = el("span", { class: holds ? "hs-ok" : "hs-bad" }, holds ? "✓" : "✗ " + value);
+    return el("span", { ...about, "aria-label": says }, label + " ", mark);
   }
 
   // The chosen subword cell -> [row, column] of the view, or null if it is dropped or out of range.

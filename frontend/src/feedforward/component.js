@@ -1,4 +1,4 @@
-import { el, printable } from "../core/dom.js";
+import { buttonEl, el, printable } from "../core/dom.js";
 import { makeRamp } from "../core/colour.js";
 import { figureMarkup } from "../figure/markup.js";
 import { plainComponent } from "../host/plain_view.js";
@@ -105,7 +105,7 @@ export class Activity extends LiveView {
     });
 
     this.stacks = STACKS.map((stack) =>
-      el("button", { type: "button", "data-kind": KINDS[stack], click: () => this.choose({ stack }) }, this.t(stack)),
+      buttonEl({ "data-kind": KINDS[stack], click: () => this.choose({ stack }) }, this.t(stack)),
     );
     const seg = el("span", { class: "hs-seg", role: "group", "aria-label": this.t("stack") }, ...this.stacks);
     const chosen = () => this.choose({ layer: Number(this.layers.value) });

@@ -1,4 +1,4 @@
-import { el, printable } from "../core/dom.js";
+import { buttonEl, el, printable } from "../core/dom.js";
 import { readPack } from "../core/pack.js";
 import { feeds, keepMounted, listenToFeeds, tellFeed } from "../host/streamlit.js";
 import { savingMenu } from "../saving/menu.js";
@@ -150,7 +150,7 @@ export class Formation extends PlainView {
     return [
       el("p", null, t(same ? "other_tokens" : "not_recorded", { n: data.sentences.length })),
       select,
-      el("button", { type: "button", class: "fm-button", "data-testid": "formation-open", click: open }, t("open")),
+      buttonEl({ class: "fm-button", "data-testid": "formation-open", click: open }, t("open")),
     ];
   }
 

@@ -1,4 +1,4 @@
-import { el, printable } from "../core/dom.js";
+import { buttonEl, el, printable } from "../core/dom.js";
 import { moveFocus } from "../core/keys.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
@@ -82,10 +82,8 @@ class View extends PlainView {
 
   cell({ text, note, tone, level, says }, place) {
     const chosen = JSON.stringify(place) === JSON.stringify(this.data.chosen);
-    const button = el(
-      "button",
+    const button = buttonEl(
       {
-        type: "button",
         class: "headgrid-cell",
         "aria-pressed": String(chosen),
         "aria-label": says.join(". "),

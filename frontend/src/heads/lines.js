@@ -66,36 +66,19 @@ export class LinesPlot {
     const left = Math.ceil(Math.max(...rows.wholes, 70 * unit) + 10);
     const right = Math.ceil(options.width - Math.max(...columns.wholes, 70 * unit) - 10 - 54 * unit);
     const offset = (count) => head + ((most - count) * step) / 2 + step / 2;
-    this.plot = {
-      unit,
-      step,
-      size,
-      left,
-      right: Math.max(left + 40, Math.min(right, left + 520 * unit)),
-      limit,
-      measure,
-      under,
-      small,
-      rows,
-      columns,
-      rowsFrom: offset(view.queries),
-      columnsFrom: offset(view.keys),
+    const lines = {
+      ...{ left, right: Math.max(left + 40, Math.min(right, left + 520 * unit)), step },
+      ...{ rowsFrom: offset(view.queries), columnsFrom: offset(view.keys) },
     };
+    this.plot = { ...lines, unit, size, limit, measure, under, small, rows, columns };
     this.width = options.width;
     this.height = Math.ceil(head + most * step + 4);
-    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
-    this.svg.setAttribute("width", this.width);
-    this.svg.setAttribute("height", this.height);
-    this.svg.setAttribute("aria-label", options.label);
+    const viewBox = `0 0 ${this.width} ${this.height}`;
+    const attributes = { viewBox, width: this.width, height: this.height, "aria-label": options.label };
+    for (const [name, value] of Object.entries(attributes)) this.svg.setAttribute(name, String(value));
     this.element.setAttribute("aria-label", options.label);
     this.element.style.maxHeight = Math.max(160, options.height) + "px";
-    this.svg.dataset.plot = JSON.stringify({
-      left: this.plot.left,
-      right: this.plot.right,
-      step,
-      rowsFrom: this.plot.rowsFrom,
-      columnsFrom: this.plot.columnsFrom,
-    });
+    this.svg.dataset.plot = JSON.stringify(lines);
     this.build();
   }
 
@@ -121,20 +104,9 @@ export class LinesPlot {
     this.some = svgEl("g", { fill: "none", stroke: cssColour(theme.hues[this.kind]) });
     this.numbers = svgEl("g", {});
     const fill = cssColour(theme.ink);
+    const look = { "dominant-baseline": "central", "font-size": plot.size.toFixed(1), fill };
     const text = (label, x, y, anchor, extra) =>
-      svgEl(
-        "text",
-        {
-          x,
-          y,
-          "text-anchor": anchor,
-          "dominant-baseline": "central",
-          "font-size": plot.size.toFixed(1),
-          fill,
-          ...extra,
-        },
-        label,
-      );
+      svgEl("text", { x, y, "text-anchor": anchor, ...look, ...extra }, label);
     const short = (label) => shorten(plot.measure, label, plot.limit);
     const dim = { fill: cssColour(theme.dim), "font-size": (12 * plot.unit).toFixed(1) };
     const meaningDim = { ...dim, "font-size": plot.small.toFixed(1) };
@@ -148,9 +120,8 @@ export class LinesPlot {
     };
     const { rows, columns } = plot;
     this.rowTexts = view.rowLabels.map((label, r) => token(label, rows, r, plot.left - 8, this.rowY(r), "end"));
-    this.columnTexts = view.columnLabels.map((label, c) =>
-      token(label, columns, c, plot.right + 8, this.columnY(c), "start"),
-    );
+    const columnText = (label, c) => token(label, columns, c, plot.right + 8, this.columnY(c), "start");
+    this.columnTexts = view.columnLabels.map(columnText);
     const names = [
       text(short(this.hooks.axis(view.sides.rows, "row")), plot.left - 8, 9 * plot.unit, "end", dim),
       text(short(this.hooks.axis(view.sides.columns, "row")), plot.right + 8, 9 * plot.unit, "start", dim),
@@ -190,17 +161,14 @@ export class LinesPlot {
         if (share >= FAINTEST) shades[Math.ceil(share * SHADES)].push(this.path(r, c));
       }
     }
-    this.all.replaceChildren(
-      ...shades.map((paths, i) =>
-        paths.length
-          ? svgEl("path", {
-              d: paths.join(""),
-              "stroke-width": this.lineWidth(i / SHADES).toFixed(2),
-              "stroke-opacity": (0.06 + 0.9 * (i / SHADES)).toFixed(3),
-            })
-          : "",
-      ),
-    );
+    const drawn = shades.map((paths, i) => (paths.length ? this.line(paths.join(""), i / SHADES, 0.06, 0.9) : ""));
+    this.all.replaceChildren(...drawn);
+  }
+
+  // share: of the strongest; its opacity rises from `least` by `more`.
+  line(d, share, least, more) {
+    const opacity = (least + more * share).toFixed(3);
+    return svgEl("path", { d, "stroke-width": this.lineWidth(share).toFixed(2), "stroke-opacity": opacity });
   }
 
   // Only the lines of one token, with their weights beside the tokens at the other end.
@@ -222,41 +190,18 @@ export class LinesPlot {
         const [r, c] = isRow ? [focus.index, i] : [i, focus.index];
         const share = this.strength(r * view.keys + c);
         if (share < FAINTEST) continue;
-        lines.push(
-          svgEl("path", {
-            d: this.path(r, c),
-            "stroke-width": this.lineWidth(share).toFixed(2),
-            "stroke-opacity": (0.15 + 0.85 * share).toFixed(3),
-          }),
-        );
+        lines.push(this.line(this.path(r, c), share, 0.15, 0.85));
         const weight = view.data[r * view.keys + c];
         if (weight < 0.005) continue;
         strong[isRow ? "column" : "row"].add(i);
         const x = isRow ? plot.right + 14 + plot.columns.wholes[i] : plot.left + 8;
-        numbers.push(
-          svgEl(
-            "text",
-            {
-              x,
-              y: isRow ? this.columnY(i) : this.rowY(i),
-              "text-anchor": "start",
-              "dominant-baseline": "central",
-              "font-size": (plot.size * 0.82).toFixed(1),
-              class: "hs-lines-number",
-            },
-            formatWeight(weight, view.exact),
-          ),
-        );
+        const at = { x, y: isRow ? this.columnY(i) : this.rowY(i), "font-size": (plot.size * 0.82).toFixed(1) };
+        const look = { "text-anchor": "start", "dominant-baseline": "central", class: "hs-lines-number" };
+        numbers.push(svgEl("text", { ...at, ...look }, formatWeight(weight, view.exact)));
       }
     } else if (cell) {
-      lines.push(
-        svgEl("path", {
-          d: this.path(cell[0], cell[1]),
-          stroke: cssColour(this.theme.ink),
-          "stroke-width": "1.5",
-          "stroke-dasharray": "4 3",
-        }),
-      );
+      const look = { stroke: cssColour(this.theme.ink), "stroke-width": "1.5", "stroke-dasharray": "4 3" };
+      lines.push(svgEl("path", { d: this.path(cell[0], cell[1]), ...look }));
       strong.row.add(cell[0]);
       strong.column.add(cell[1]);
     }

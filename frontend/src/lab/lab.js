@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { makeTooltip } from "../core/tooltip.js";
 import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
@@ -59,15 +59,11 @@ export class Lab {
     this.drawn = new WeakMap(); // part of the page -> what it shows
     this.element = el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region", "aria-label": this.t("lab") });
     this.element.inert = true; // until the first picture
-    this.look = followLook(
-      this.element,
-      () => this.retheme(),
-      () => {
-        this.drawn = new WeakMap();
-        this.schedule();
-      },
-      { fitsWindow: true },
-    );
+    const redraw = () => {
+      this.drawn = new WeakMap();
+      this.schedule();
+    };
+    this.look = followLook(this.element, () => this.retheme(), redraw, { fitsWindow: true });
     this.build();
     root.append(this.element);
   }
@@ -82,13 +78,10 @@ export class Lab {
       mode: (on) => this.setMode(on),
       knocking: () => this.knocking,
     });
-    this.kindButtons = KINDS.map((kind) =>
-      el(
-        "button",
-        { type: "button", "data-testid": "lab-kind-" + kind, "data-kind": kind, click: () => this.person({ kind }) },
-        t("kind_" + kind),
-      ),
-    );
+    this.kindButtons = KINDS.map((kind) => {
+      const click = () => this.person({ kind });
+      return buttonEl({ "data-testid": "lab-kind-" + kind, "data-kind": kind, click }, t("kind_" + kind));
+    });
     this.tries = new TryRow({
       t,
       press: (name) => this.press(name),
@@ -99,18 +92,12 @@ export class Lab {
     this.notes = el("div", { class: "hs-lab-notes", role: "status" });
     this.noted = "";
     this.kindBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
-    this.paneButtons = PANES.map((pane) =>
-      el(
-        "button",
-        { type: "button", "data-testid": "lab-show-" + pane, "data-pane": pane, click: () => this.showPane(pane) },
-        t("lab_" + pane),
-      ),
-    );
-    this.paneBar = el(
-      "div",
-      { class: "hs-seg", "data-panes": "", role: "group", "aria-label": t("lab_shown") },
-      ...this.paneButtons,
-    );
+    this.paneButtons = PANES.map((pane) => {
+      const click = () => this.showPane(pane);
+      return buttonEl({ "data-testid": "lab-show-" + pane, "data-pane": pane, click }, t("lab_" + pane));
+    });
+    const panes = { class: "hs-seg", "data-panes": "", role: "group", "aria-label": t("lab_shown") };
+    this.paneBar = el("div", panes, ...this.paneButtons);
     this.save = makeSaveMenu(t, "lab-save", (format) => saveLab(this, format), ["png", "svg", "head", "csv"]);
     this.legend = el("span", { class: "hs-legend" });
     this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.paneBar, this.legend);
@@ -120,17 +107,8 @@ export class Lab {
     this.grids = el("div", { class: "hs-lab-grids" });
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.element.append(
-      this.look.sentinel,
-      this.tries.element,
-      this.cards.element,
-      this.notes,
-      this.translations,
-      this.bar,
-      this.work,
-      this.sentence,
-      this.grids,
-      this.tooltip.box,
-      this.spoken,
+      ...[this.look.sentinel, this.tries.element, this.cards.element, this.notes, this.translations, this.bar],
+      ...[this.work, this.sentence, this.grids, this.tooltip.box, this.spoken],
     );
     this.cards.element.hidden = true;
   }
@@ -358,20 +336,11 @@ export class Lab {
     const numbers = el("div", { class: "hs-stats", "data-testid": "lab-numbers-" + name });
     const legend = el("span", { class: "hs-legend" });
     const heading = el("h2", null, el("span", null, t("lab_" + name)), " ", note);
-    const element = el(
-      "section",
-      { class: "hs-pane", "data-testid": "pane-" + name },
-      el("div", { class: "hs-pane-head" }, heading, title),
-      head.canvas,
-      numbers,
-    );
+    const headBar = el("div", { class: "hs-pane-head" }, heading, title);
+    const pane = (id, ...children) => el("section", { class: "hs-pane", "data-testid": id + name }, ...children);
+    const element = pane("pane-", headBar, head.canvas, numbers);
     const allHeading = el("h2", null, t("lab_all_heads", { side: t("lab_" + name) }));
-    const all = el(
-      "section",
-      { class: "hs-pane", "data-testid": "all-" + name },
-      el("div", { class: "hs-pane-head" }, allHeading, legend),
-      grid.canvas,
-    );
+    const all = pane("all-", el("div", { class: "hs-pane-head" }, allHeading, legend), grid.canvas);
     return { name, kind, reader, grid, head, about: note, title, numbers, legend, element, all };
   }
 
@@ -435,15 +404,10 @@ export class Lab {
     const { lists, knocking } = this;
     const [std, trained] = [header.d_k ** -0.5, header.trained_scale];
     this.cards.draw({ lists, forms: SWITCH_FORMS, kinds, kind, ...this.chosen(), header, std, trained, knocking });
-    this.tries.draw({
-      tries: header.tries,
-      opened: this.opened,
-      pressed: tryOf(lists, NO_SWITCHES, this.chosenHead()),
-      switched: Object.keys(this.params()).length > 0,
-      causal: header.causal,
-      scaling: trained !== 1,
-      biased: header.biased,
-    });
+    const { tries, causal, biased } = header;
+    const pressed = tryOf(lists, NO_SWITCHES, this.chosenHead());
+    const switched = Object.keys(this.params()).length > 0;
+    this.tries.draw({ tries, opened: this.opened, pressed, switched, causal, scaling: trained !== 1, biased });
     this.tries.element.hidden = !header.cards; // the page has its own switches
     this.cards.element.hidden = !header.cards || !(this.opened || !header.tries);
     const notes = header.cards ? switchNotes(sharedTexts(header.texts), header) : [];
@@ -479,9 +443,8 @@ export class Lab {
     if (pictures) this.drawPictures();
     else this.drawCards();
     element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
-    element.dispatchEvent(
-      new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
-    );
+    const { drawn: detail } = element.dataset;
+    element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
   }
 
   // The note beside "After": what the switches did, if no difference is visible.
@@ -520,17 +483,13 @@ export class Lab {
     if (old || !says.before) return;
     const differs = PANES.some((name) => says[name]?.some(([, marked]) => marked));
     const said = !Object.keys(switches ?? {}).length ? "trained" : differs ? "changed" : "same";
-    const side = (name) =>
-      el(
-        "p",
-        { "data-testid": "lab-translation-" + name },
-        el("small", null, t("lab_" + name)),
-        el("span", { dir: "auto" }, ...says[name].flatMap(markedWord)),
-      );
+    const side = (name) => {
+      const words = el("span", { dir: "auto" }, ...says[name].flatMap(markedWord));
+      return el("p", { "data-testid": "lab-translation-" + name }, el("small", null, t("lab_" + name)), words);
+    };
     const pressed = said === "trained" || !this.measures?.after.rows ? null : this.pressed();
-    const text = pressed
-      ? `${t("lab_did_" + pressed, this.values)} ${t("lab_writes_" + said)}`
-      : t("lab_wrote_" + said, { switches: in_words });
+    const did = () => `${t("lab_did_" + pressed, this.values)} ${t("lab_writes_" + said)}`;
+    const text = pressed ? did() : t("lab_wrote_" + said, { switches: in_words });
     const point = el("p", { class: "hs-point" }, ...boldText(text));
     this.translations.replaceChildren(point, ...["before", "after"].map(side));
   }
@@ -606,10 +565,8 @@ export class Lab {
 
   drawSentence() {
     const { t, lists } = this;
-    const [before, after] = ["before", "after"].map((name) => ({
-      model: this.models[name],
-      view: this.chosenView(name),
-    }));
+    const side = (name) => ({ model: this.models[name], view: this.chosenView(name) });
+    const [before, after] = ["before", "after"].map(side);
     const { header } = this.models.after;
     const pressed = this.pressed();
     const { sentence, measures, values } = labSentence({

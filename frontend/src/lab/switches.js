@@ -1,4 +1,4 @@
-import { el, printable } from "../core/dom.js";
+import { buttonEl, el, printable } from "../core/dom.js";
 import { formatFactor } from "../core/format.js";
 import { listText } from "../core/lists.js";
 import { headsIn, sentenceOf, sentenceValue, targetsOf } from "./params.js";
@@ -32,26 +32,19 @@ export class SwitchCards {
     const explained = t(`lab_${name}_title`);
     const title = el("span", { tabindex: "0", "aria-description": explained }, t("lab_" + name));
     hint(title, this.hooks.tooltip, () => [title.getAttribute("aria-description")]);
-    const card = el(
-      "div",
-      { class: "hs-card", "data-testid": "card-" + name, role: "group", "aria-label": t("lab_" + name) },
-      el("div", { class: "hs-card-title" }, title),
-      ...controls,
-    );
+    const about = { class: "hs-card", "data-testid": "card-" + name, role: "group", "aria-label": t("lab_" + name) };
+    const card = el("div", about, el("div", { class: "hs-card-title" }, title), ...controls);
     this.element.append(card);
     return card;
   }
 
   segments(name, values, pick) {
     const { t } = this.hooks;
-    const buttons = values.map((value) =>
-      el(
-        "button",
-        { type: "button", "data-testid": `${name}-${value}`, "data-value": value, click: () => pick(value) },
-        t("lab_" + value),
-      ),
-    );
-    return el("div", { class: "hs-seg", role: "group", "aria-label": t("lab_" + name) }, ...buttons);
+    const button = (value) => {
+      const about = { "data-testid": `${name}-${value}`, "data-value": value, click: () => pick(value) };
+      return buttonEl(about, t("lab_" + value));
+    };
+    return el("div", { class: "hs-seg", role: "group", "aria-label": t("lab_" + name) }, ...values.map(button));
   }
 
   press(segments, value) {
@@ -64,12 +57,7 @@ export class SwitchCards {
       "aria-label": this.hooks.t("lab_where"),
       change: () => this.setWhere(name, select.value),
     });
-    const more = el("button", {
-      type: "button",
-      class: "hs-card-more",
-      hidden: true,
-      click: () => this.dropMore(name),
-    });
+    const more = buttonEl({ class: "hs-card-more", hidden: true, click: () => this.dropMore(name) });
     return { select, more, element: el("div", { class: "hs-where" }, select, more) };
   }
 
@@ -91,17 +79,9 @@ export class SwitchCards {
     const one = el("span", { class: "hs-mark hs-mark-one" }, "1");
     const output = el("output", { class: "hs-number", "data-testid": "scaling-factor" });
     const whereSelect = this.whereSelect("scaling");
-    const card = this.card(
-      "scaling",
-      el(
-        "div",
-        { class: "hs-card-line hs-card-slider" },
-        seg,
-        el("div", { class: "hs-slider" }, slider, mark, one),
-        output,
-      ),
-      whereSelect.element,
-    );
+    const track = el("div", { class: "hs-slider" }, slider, mark, one);
+    const line = el("div", { class: "hs-card-line hs-card-slider" }, seg, track, output);
+    const card = this.card("scaling", line, whereSelect.element);
     card.classList.add("hs-card-wide");
     this.scaling = { seg, slider, mark, one, output, where: whereSelect, card };
   }
@@ -134,9 +114,8 @@ export class SwitchCards {
   }
 
   makeWeights() {
-    const seg = this.segments("weights", WEIGHT_RULES, (value) =>
-      this.put("weights", value === "softmax" ? null : value),
-    );
+    const put = (value) => this.put("weights", value === "softmax" ? null : value);
+    const seg = this.segments("weights", WEIGHT_RULES, put);
     const whereSelect = this.whereSelect("weights");
     const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), whereSelect.element);
     this.weights = { seg, where: whereSelect, card };
@@ -144,10 +123,8 @@ export class SwitchCards {
 
   makeZero() {
     const { t } = this.hooks;
-    const mode = el(
-      "button",
+    const mode = buttonEl(
       {
-        type: "button",
         class: "hs-toggle",
         "data-testid": "knock",
         "data-not-in-link": "", // what a click on a head does, not what is seen
@@ -156,16 +133,10 @@ export class SwitchCards {
       t("lab_zero_click"),
     );
     const count = el("span", { class: "hs-number", "data-testid": "knocked" });
-    const clear = el(
-      "button",
-      { type: "button", class: "hs-card-more", "data-testid": "knock-clear", click: () => this.change("zero", []) },
-      t("lab_zero_clear"),
-    );
-    const card = this.card(
-      "zero",
-      el("div", { class: "hs-card-line" }, mode),
-      el("div", { class: "hs-where" }, count, clear),
-    );
+    const clearing = { class: "hs-card-more", "data-testid": "knock-clear", click: () => this.change("zero", []) };
+    const clear = buttonEl(clearing, t("lab_zero_clear"));
+    const where = el("div", { class: "hs-where" }, count, clear);
+    const card = this.card("zero", el("div", { class: "hs-card-line" }, mode), where);
     this.zero = { mode, count, clear, card };
   }
 
@@ -236,12 +207,12 @@ export class SwitchCards {
   // A card shows the last entry of its switch; the entries before it came with a link.
   put(name, value, dragging) {
     const list = this.lists[name];
-    const where = list.length ? list[list.length - 1].where : this.chosenWhere(name);
+    const where = list.at(-1)?.where ?? this.chosenWhere(name);
     this.change(name, value === null ? list.slice(0, -1) : [...list.slice(0, -1), { value, where }], dragging);
   }
 
   chosenWhere(name) {
-    return this.places && this.places[name] ? this.places[name] : "all";
+    return this.places?.[name] || "all";
   }
 
   // Both lists of the card "Head outputs", in the order in which they win.
@@ -262,7 +233,7 @@ export class SwitchCards {
   chosenOutput() {
     const { kind, layer, head } = this.subject;
     const place = layer === "all" || head === "all" ? kind : `${kind}.${layer + 1}.${head + 1}`;
-    return this.places && this.places.resample ? this.places.resample : place;
+    return this.places?.resample || place;
   }
 
   slide(octaves) {
@@ -302,31 +273,27 @@ export class SwitchCards {
   // Knocks a head out or restores it; "all" means every layer or head. Returns whether it is knocked out now.
   toggle(kind, layer, head) {
     const sizes = this.sizes();
-    const knockedOut = headsIn(
-      this.lists.zero.map((entry) => entry.where),
-      sizes,
-    );
+    const knockedOut = this.knockedOut(sizes);
     const { layers, heads } = sizes[kind];
     const meant = [];
     for (let l = 0; l < layers; l++)
       for (let h = 0; h < heads; h++)
         if ((layer === "all" || l === layer) && (head === "all" || h === head)) meant.push(`${kind}.${l + 1}.${h + 1}`);
     const out = !meant.every((name) => knockedOut.has(name));
-    for (const name of meant) {
-      if (out) knockedOut.add(name);
-      else knockedOut.delete(name);
-    }
-    this.change(
-      "zero",
-      targetsOf(knockedOut, sizes).map((where) => ({ value: "", where })),
-    );
+    for (const name of meant) knockedOut[out ? "add" : "delete"](name);
+    const targets = targetsOf(knockedOut, sizes).map((where) => ({ value: "", where }));
+    this.change("zero", targets);
     return out;
   }
 
+  knockedOut(sizes = this.sizes()) {
+    const targets = this.lists.zero.map(({ where }) => where);
+    return headsIn(targets, sizes);
+  }
+
   sizes() {
-    return Object.fromEntries(
-      Object.entries(this.subject.kinds).map(([kind, { layers, heads }]) => [kind, { layers, heads }]),
-    );
+    const { kinds } = this.subject;
+    return Object.fromEntries(Object.entries(kinds).map(([kind, { layers, heads }]) => [kind, { layers, heads }]));
   }
 
   // -- drawing -----------------------------------------------------------------------------------------------------
@@ -347,19 +314,16 @@ export class SwitchCards {
       this.drawWhere(name, this[name].where, this.lists[name]);
     }
     this.drawBare(subject.header);
-    const pads = this.lists.pad.length ? this.lists.pad[this.lists.pad.length - 1].value : "0";
+    const pads = this.lists.pad.at(-1)?.value ?? "0";
     if (this.padsDrawn !== pads) this.pads.value = pads; // else it holds what a person is typing
     this.padsDrawn = pads;
     const rules = this.lists.weights;
-    this.press(this.weights.seg, rules.length ? rules[rules.length - 1].value : "softmax");
+    this.press(this.weights.seg, rules.at(-1)?.value ?? "softmax");
     this.weights.card.toggleAttribute("data-switched", rules.length > 0);
     this.drawWhere("weights", this.weights.where, rules);
-    const out = headsIn(
-      this.lists.zero.map((entry) => entry.where),
-      this.sizes(),
-    ).size;
-    this.zero.count.textContent =
-      out === 0 ? t("lab_zero_none") : out === 1 ? t("lab_zero_one") : t("lab_zero_count", { n: out });
+    const out = this.knockedOut().size;
+    const counted = ["lab_zero_none", "lab_zero_one"][out] ?? "lab_zero_count";
+    this.zero.count.textContent = t(counted, { n: out });
     this.zero.clear.hidden = !out;
     this.zero.card.toggleAttribute("data-switched", out > 0);
     this.zero.mode.setAttribute("aria-pressed", String(subject.knocking));
@@ -402,7 +366,7 @@ export class SwitchCards {
     const { t } = this.hooks;
     const { seg, slider, mark, one, output, where, card } = this.scaling;
     const list = this.lists.scaling;
-    const last = list.length ? list[list.length - 1].value : "";
+    const last = list.at(-1)?.value ?? "";
     const factor = last === "off" ? 1 : last ? Number(last) : this.trained;
     const on = Math.abs(factor / this.std - 1) < 1e-6;
     this.press(seg, on ? "on" : factor === 1 ? "off" : "");
@@ -429,12 +393,9 @@ export class SwitchCards {
     const near = kinds.includes(kind) ? kind : kinds[kinds.length - 1];
     for (let l = 1; l <= this.subject.kinds[near].layers; l++)
       options.push([`${near}.${l}`, t("lab_where_layer", { kind: label(near), layer: l })]);
-    if (layer !== "all" && head !== "all")
-      options.push([
-        `${near}.${layer + 1}.${head + 1}`,
-        t("lab_where_head", { kind: label(near), layer: layer + 1, head: head + 1 }),
-      ]);
-    const value = list.length ? list[list.length - 1].where : chosen;
+    const one = { kind: label(near), layer: layer + 1, head: head + 1 };
+    if (layer !== "all" && head !== "all") options.push([`${near}.${one.layer}.${one.head}`, t("lab_where_head", one)]);
+    const value = list.at(-1)?.where ?? chosen;
     if (!options.some(([target]) => target === value)) options.push([value, this.targetText(value)]);
     const key = JSON.stringify(options);
     if (whereSelect.key !== key) {
@@ -444,9 +405,8 @@ export class SwitchCards {
     whereSelect.select.value = value;
     whereSelect.more.hidden = list.length < 2;
     whereSelect.more.textContent = t("lab_more", { n: list.length - 1 });
-    const earlier = list
-      .slice(0, -1)
-      .map((entry) => [entry.value, this.targetText(entry.where)].filter(Boolean).join(" · "));
+    const written = ({ value, where }) => [value, this.targetText(where)].filter(Boolean).join(" · ");
+    const earlier = list.slice(0, -1).map(written);
     whereSelect.more.title = t("lab_more_title", { list: listText(t, earlier) });
   }
 
@@ -467,10 +427,7 @@ export class SwitchCards {
       return t("lab_hide_" + side, { n, token: printable(list[n - 1] === undefined ? "?" : list[n - 1]) });
     };
     const options = [el("option", { value: "" }, t("lab_hide_add"))];
-    for (const [side, list] of [
-      ["source", labels.source],
-      ["target", labels.target_in],
-    ])
+    for (const [side, list] of Object.entries({ source: labels.source, target: labels.target_in }))
       list.forEach((_, i) => options.push(el("option", { value: `${side}.${i + 1}` }, name(side, i + 1))));
     const key = JSON.stringify([labels.source, labels.target_in]);
     if (this.hideKey !== key) select.replaceChildren(...options);
@@ -481,20 +438,9 @@ export class SwitchCards {
       ...this.lists.hide.map((entry, i) => {
         const [side, n] = entry.value.split(".");
         const text = name(side, Number(n));
-        return el(
-          "button",
-          {
-            type: "button",
-            class: "hs-hidden-token",
-            title: t("lab_hide_remove", { token: text }),
-            click: () =>
-              this.change(
-                "hide",
-                this.lists.hide.filter((_, j) => j !== i),
-              ),
-          },
-          text + " ×",
-        );
+        const others = this.lists.hide.filter((_, j) => j !== i);
+        const title = t("lab_hide_remove", { token: text });
+        return buttonEl({ class: "hs-hidden-token", title, click: () => this.change("hide", others) }, text + " ×");
       }),
     );
   }

@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 
 export const TRIES = ["scaling", "bias", "causal", "padding", "uniform", "head"];
 const PADS = "4"; // enough <pad> to see that attention leaks to them
@@ -35,7 +35,7 @@ export function tryOf(lists, empty, chosen) {
 export class TryRow {
   constructor(hooks) {
     const { t } = hooks;
-    const button = (name, click, text) => el("button", { type: "button", "data-testid": name, click }, text);
+    const button = (name, click, text) => buttonEl({ "data-testid": name, click }, text);
     this.buttons = TRIES.map((name) => button(`try-${name}`, () => hooks.press(name), t(`lab_try_${name}`)));
     this.back = button("reset", hooks.back, t("lab_reset"));
     this.back.className = "hs-reset";

@@ -1,5 +1,5 @@
 // What a person has answered: at a stop, and of a whole lesson.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { fileStem, saveFile } from "../core/save.js";
 import { cardsOf } from "./fields.js";
 import { questionsOf } from "./lessons.js";
@@ -77,7 +77,7 @@ export function answersOf(t, lesson, visit) {
   const note = ([title, ...lines]) => el("p", null, el("b", null, title), ...lines.flatMap((line) => [el("br"), line]));
   const text = [[lesson.title, sum], ...notes].map((lines) => lines.join("\n")).join("\n\n");
   const save = () => saveFile(`${fileStem([lesson.name])}.txt`, text, "text/plain;charset=utf-8");
-  const button = el("button", { type: "button", class: "hs-button", click: save }, t("save"));
+  const button = buttonEl({ class: "hs-button", click: save }, t("save"));
   return el(
     "div",
     { class: "hs-lesson-answers", hidden: !scored },

@@ -1,5 +1,5 @@
 // Where an answer is given.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { isPressed, numberIn, numbersIn } from "./questions.js";
 
 const LONGEST = { text: 400, number: 60, shape: 60 }; // letters
@@ -48,7 +48,7 @@ function makeOrder(t, options, label) {
     }
   };
   const button = (option) =>
-    el("button", { type: "button", "aria-pressed": "false", click: () => press(option) }, el("b"), " ", label(option));
+    buttonEl({ "aria-pressed": "false", click: () => press(option) }, el("b"), " ", label(option));
   const buttons = [...options].sort().map((option) => /** @type {const} */ ([button(option), option]));
   const values = () => ({ count: chosen.length, total: options.length });
   return {

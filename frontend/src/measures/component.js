@@ -1,4 +1,4 @@
-import { documentTop, el } from "../core/dom.js";
+import { buttonEl, documentTop, el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
 import { savingMenu } from "../saving/menu.js";
 import { toldOf } from "../saving/told.js";
@@ -81,10 +81,8 @@ export class Measures extends PlainView {
 
   axis(name) {
     const values = this.heads(name).flatMap((head) => [head.before, head.after]);
-    return axisTicks(
-      name,
-      values.filter((value) => typeof value === "number"),
-    );
+    const numbers = values.filter((value) => typeof value === "number");
+    return axisTicks(name, numbers);
   }
 
   paint() {
@@ -113,10 +111,8 @@ export class Measures extends PlainView {
       this.tooltip.hide();
       this.drawChosen();
     };
-    const button = el(
-      "button",
+    const button = buttonEl(
       {
-        type: "button",
         class: "measures-card",
         "aria-pressed": String(name === this.measure),
         "aria-label": this.t(this.data.switched ? "card" : "card_same", values),
@@ -145,12 +141,9 @@ export class Measures extends PlainView {
   drawChosen() {
     const name = this.measure;
     const axis = this.axis(name);
-    const reachable = {
-      tabindex: 0,
-      "aria-description": this.t("term_" + name),
-      "data-testid": "measures-definition",
-      "data-not-saved": true,
-    };
+    const description = this.t("term_" + name);
+    const about = { "data-testid": "measures-definition", "data-not-saved": true };
+    const reachable = { tabindex: 0, "aria-description": description, ...about };
     const term = el("span", { class: "measures-term", ...reachable }, this.t("definition"));
     this.hint(term, () => this.definition(name));
     const ramps = KINDS.map((kind) => {
@@ -250,10 +243,8 @@ export class Measures extends PlainView {
       const point = at(event);
       if (point) this.choose({ kind: point.kind, layer: point.layer, head: point.head });
     });
-    const keys = markLegend(
-      points.some((point) => point.zero),
-      Boolean(this.chosen),
-    );
+    const zero = points.some((point) => point.zero);
+    const keys = markLegend(zero, Boolean(this.chosen));
     const mean = (side) => meanText(points.reduce((sum, point) => sum + point[side], 0) / points.length);
     const means = points.length ? { before: mean("before"), after: mean("after") } : { before: "–", after: "–" };
     const key = this.data.switched ? "says_switched" : "says_same";

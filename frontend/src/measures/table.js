@@ -1,4 +1,4 @@
-import { el, svgEl } from "../core/dom.js";
+import { buttonEl, el, svgEl } from "../core/dom.js";
 import { moveFocus } from "../core/keys.js";
 import { cssColour, inkOn, rampIndex } from "../core/colour.js";
 import { hint } from "../core/tooltip.js";
@@ -35,10 +35,8 @@ function headCell(view, address, side, value, axis) {
   const stop = view.chosen && view.chosen.kind === kind ? view.isChosen(address) : layer === 0 && head === 0;
   const text = cellText(value, view.t("none"));
   const spoken = { layer: layer + 1, head: head + 1, value: known ? text : view.t("nothing") };
-  const button = el(
-    "button",
+  const button = buttonEl(
     {
-      type: "button",
       "aria-pressed": String(view.isChosen(address)),
       "aria-label": view.t(zero ? "cell_zero" : "cell_" + side, spoken),
       tabindex: stop ? 0 : -1,

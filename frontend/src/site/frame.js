@@ -1,5 +1,5 @@
 // The frame around the pages of the site: what is shown and its link, the sentence, the model, and the open page.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { makeTexts } from "../core/texts.js";
 import { Live, markFresh, markStale } from "../live/live.js";
 import { readLessons } from "../lesson/lessons.js";
@@ -377,11 +377,7 @@ export class Frame {
   drawTabs(parts, chosen) {
     this.tabs.hidden = parts.length < 2;
     const tab = ([name, text]) =>
-      el(
-        "button",
-        { type: "button", "aria-pressed": String(name === chosen), click: () => this.openPart(name) },
-        this.translate(text),
-      );
+      buttonEl({ "aria-pressed": String(name === chosen), click: () => this.openPart(name) }, this.translate(text));
     this.tabs.replaceChildren(...parts.map(tab));
     const shown = this.tabs.querySelector('[aria-pressed="true"]'); // on a phone it may be to the right
     if (shown) this.tabs.scrollLeft = shown.offsetLeft + (shown.offsetWidth - this.tabs.offsetWidth) / 2;

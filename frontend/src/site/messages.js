@@ -1,5 +1,5 @@
 // What the frame says under the sentence, in groups: each is replaced by what is said of the same matter next.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 
 const GROUPS = ["link", "page", "switches", "text", "model"];
 
@@ -15,7 +15,7 @@ export class Messages {
   /** @param {string} group @param {Message[]} messages */
   say(group, messages) {
     const lines = messages.map(({ kind, text, press }) => {
-      const button = press && el("button", { type: "button", class: "hs-button", click: press[1] }, press[0]);
+      const button = press && buttonEl({ class: "hs-button", click: press[1] }, press[0]);
       return el("p", { class: `hs-message hs-${kind}`, dir: "auto" }, text, " ", button);
     });
     const place = this.groups[GROUPS.indexOf(group)];

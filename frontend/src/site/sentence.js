@@ -1,5 +1,5 @@
 // The sentence pair: two fields, the number of their tokens, and the examples of the model.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { makeMenu } from "../core/menu.js";
 
 const SIDES = /** @type {const} */ (["source", "target"]);
@@ -12,9 +12,8 @@ export class SentenceFields {
     this.frame = frame;
     this.fields = Object.fromEntries(SIDES.map((side) => [side, this.field(side)]));
     this.labels = Object.fromEntries(SIDES.map((side) => [side, el("span", null)]));
-    this.clear = el(
-      "button",
-      { type: "button", class: "hs-clear", "aria-label": t("clear"), title: t("clear"), click: () => this.empty() },
+    this.clear = buttonEl(
+      { class: "hs-clear", "aria-label": t("clear"), title: t("clear"), click: () => this.empty() },
       "×",
     );
     this.examples = this.menu();
@@ -65,9 +64,8 @@ export class SentenceFields {
       frame.openExample(example);
     };
     const button = (example) =>
-      el(
-        "button",
-        { type: "button", click: () => open(example) },
+      buttonEl(
+        { click: () => open(example) },
         el("b", null, frame.translate(example.title)),
         el("span", { dir: "auto" }, example.source),
         el("small", null, frame.translate(example.look)),

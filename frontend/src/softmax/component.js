@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { mixColours, cssColour, inkOn, makeLossRamp } from "../core/colour.js";
 import { formatScore, formatSmall } from "../core/format.js";
 import { savingMenu } from "../saving/menu.js";
@@ -78,7 +78,7 @@ export class Softmax extends PlainView {
       this.power = 0;
       this.changed();
     };
-    return el("button", { type: "button", "data-testid": testid, click }, ...richText(text));
+    return buttonEl({ "data-testid": testid, click }, ...richText(text));
   }
 
   build() {

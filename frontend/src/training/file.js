@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { TRAINING_TEXTS } from "./texts.js";
 import { LARGEST_FILE } from "../state/generated.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
@@ -25,7 +25,7 @@ class TrainingFile extends PlainView {
   build() {
     this.element.setAttribute("aria-label", this.t("file_region"));
     this.input = el("input", { type: "file", "data-testid": "training-file-input", change: () => this.read() });
-    this.button = el("button", { type: "button", click: () => this.input.click() });
+    this.button = buttonEl({ click: () => this.input.click() });
     this.says = el("p", { role: "status" });
     return [el("div", { class: "learn-file" }, this.button, this.input, this.says)];
   }

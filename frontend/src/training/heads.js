@@ -52,20 +52,11 @@ export class FrameGrid {
     const ph = Math.max(1, Math.min(kindData.rows, Math.round(h * ratio)));
     this.rects = [];
     for (let layer = 0; layer < layers; layer++)
-      for (let head = 0; head < heads; head++)
-        this.rects.push({
-          x: snap(left + head * (w + gap)),
-          y: snap(top + layer * (h + gap)),
-          w: snap(w),
-          h: snap(h),
-          pw,
-          ph,
-          sx: head * pw,
-          sy: layer * ph,
-          layer,
-          head,
-          tile: { bytes: null, mask: run.mask(this.kind) },
-        });
+      for (let head = 0; head < heads; head++) {
+        const rect = { x: snap(left + head * (w + gap)), y: snap(top + layer * (h + gap)), w: snap(w), h: snap(h) };
+        const picture = { pw, ph, sx: head * pw, sy: layer * ph }; // in the mosaic
+        this.rects.push({ ...rect, ...picture, layer, head, tile: { bytes: null, mask: run.mask(this.kind) } });
+      }
     this.place = { left, top, size: Math.min(13 * Math.min(unit, 1.35), Math.max(9, w / 2)) };
     this.image = new ImageData(pw * heads, ph * layers);
     this.mosaic.width = this.image.width;
@@ -161,17 +152,14 @@ export class FrameGrid {
   describe() {
     const { run, kind, hooks } = this;
     const { layers, heads } = run.opening;
-    const cell = (layer, head) =>
-      el(
-        "div",
-        { role: "gridcell", id: `learn-${kind}-${layer}-${head}`, "data-layer": layer, "data-head": head },
-        hooks.t("title_head", { layer: layer + 1, head: head + 1 }),
-      );
-    this.canvas.replaceChildren(
-      ...Array.from({ length: layers }, (_, layer) =>
-        el("div", { role: "row" }, ...Array.from({ length: heads }, (__, head) => cell(layer, head))),
-      ),
-    );
+    const cell = (layer, head) => {
+      const about = { id: `learn-${kind}-${layer}-${head}`, "data-layer": layer, "data-head": head };
+      const title = hooks.t("title_head", { layer: layer + 1, head: head + 1 });
+      return el("div", { role: "gridcell", ...about }, title);
+    };
+    const numbers = (length) => Array.from({ length }, (_, i) => i);
+    const row = (layer) => el("div", { role: "row" }, ...numbers(heads).map((head) => cell(layer, head)));
+    this.canvas.replaceChildren(...numbers(layers).map(row));
   }
 
   rectAt(event) {
@@ -214,11 +202,8 @@ export class FrameGrid {
     const chosen = this.hooks.chosen(this.kind);
     if (!chosen) return this.hooks.choose(this.kind, 0, 0);
     const { layers, heads } = this.run.opening;
-    return this.hooks.choose(
-      this.kind,
-      stepIndex(chosen.layer, step[0], layers),
-      stepIndex(chosen.head, step[1], heads),
-    );
+    const [layer, head] = [stepIndex(chosen.layer, step[0], layers), stepIndex(chosen.head, step[1], heads)];
+    return this.hooks.choose(this.kind, layer, head);
   }
 }
 
@@ -342,16 +327,7 @@ export function viewOf(run, kind, layer, head, rows) {
   const row = kind === "encoder_self" ? "source" : rows === "fed" ? "target_in" : "target_out";
   const column = kind === "decoder_self" ? "target_in" : "source";
   const labels = { source: opening.source_tokens, target_in: opening.target_in, target_out: opening.target_out };
-  return {
-    kind,
-    layer,
-    head,
-    rowLabels: labels[row].map(printable),
-    columnLabels: labels[column].map(printable),
-    sides: { rows: row, columns: column },
-    queries: kindData.rows,
-    keys: kindData.columns,
-    mask: run.mask(kind),
-    bytes: null,
-  };
+  const [rowLabels, columnLabels] = [row, column].map((side) => labels[side].map(printable));
+  const size = { queries: kindData.rows, keys: kindData.columns, mask: run.mask(kind), bytes: null };
+  return { kind, layer, head, rowLabels, columnLabels, sides: { rows: row, columns: column }, ...size };
 }

@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
 import { strongestInRow } from "../core/matrix.js";
 import { listText } from "../core/lists.js";
@@ -20,34 +20,21 @@ export class HeadStage {
     hooks.memory.rows ??= "predicted";
     this.grid = Object.fromEntries(KINDS.map((kind) => [kind, new FrameGrid(kind, this.gridHooks())]));
     this.names = Object.fromEntries(KINDS.map((kind) => [kind, el("h3", { "data-kind": kind }, t("kind_" + kind))]));
-    this.buttons = ["all", ...KINDS].map((kind) =>
-      el(
-        "button",
-        { type: "button", "data-kind": kind, "data-testid": "training-kind-" + kind, click: () => this.showKind(kind) },
-        t("kind_" + kind),
-      ),
-    );
+    this.buttons = ["all", ...KINDS].map((kind) => {
+      const about = { "data-kind": kind, "data-testid": "training-kind-" + kind };
+      return buttonEl({ ...about, click: () => this.showKind(kind) }, t("kind_" + kind));
+    });
     this.ramp = el("span", { class: "learn-ramps", role: "img", "aria-label": t("legend"), title: t("legend") });
     this.example = el("p", { class: "learn-example" });
     this.wait = el("p", { class: "hs-empty" }, t("heads_wait"));
     this.boxes = el("div", { class: "learn-kinds" });
-    this.grids = el(
-      "section",
-      { class: "learn-grids" },
-      el(
-        "div",
-        { class: "learn-kind-bar" },
-        el("div", { class: "hs-seg", role: "group", "aria-label": t("kinds") }, ...this.buttons),
-      ),
-      this.example,
-      this.boxes,
-    );
+    const kinds = el("div", { class: "hs-seg", role: "group", "aria-label": t("kinds") }, ...this.buttons);
+    const kindBar = el("div", { class: "learn-kind-bar" }, kinds);
+    this.grids = el("section", { class: "learn-grids" }, kindBar, this.example, this.boxes);
     this.title = el("h2");
-    this.select = el(
-      "select",
-      { "data-testid": "training-rows", change: () => this.showRows(this.select.value) },
-      ...["predicted", "fed"].map((name) => el("option", { value: name }, t("rows_" + name))),
-    );
+    const sorts = ["predicted", "fed"].map((name) => el("option", { value: name }, t("rows_" + name)));
+    const change = () => this.showRows(this.select.value);
+    this.select = el("select", { "data-testid": "training-rows", change }, ...sorts);
     this.heads = Object.fromEntries(KINDS.map((kind) => [kind, this.head(kind, "training-head")]));
     this.plot = el("div", { class: "learn-plot-one" });
     this.cellText = el("p", { class: "learn-cell", "data-testid": "training-cell" });
@@ -161,15 +148,11 @@ export class HeadStage {
     const kinds = this.shownKinds();
     for (const button of this.buttons) button.setAttribute("aria-pressed", String(button.dataset.kind === memory.kind));
     this.buttons[2].textContent = this.kindName(run, "decoder_self");
-    this.ramp.replaceChildren(
-      el("span", null, "0"),
-      ...kinds.map((kind) => {
-        const ramp = el("span", { class: "hs-ramp" });
-        ramp.style.background = rampGradient(makeRamp(theme, kind), 1, 0);
-        return ramp;
-      }),
-      el("span", null, "1"),
-    );
+    const rampOf = (kind) => {
+      const gradient = rampGradient(makeRamp(theme, kind), 1, 0);
+      return el("span", { class: "hs-ramp", style: `background:${gradient}` });
+    };
+    this.ramp.replaceChildren(el("span", null, "0"), ...kinds.map(rampOf), el("span", null, "1"));
     const ready = Boolean(run && run.opening);
     this.grids.style.minHeight = this.one.style.minHeight = `${Math.floor(room.high)}px`;
     this.sayExample(ready ? run.opening : null);
@@ -179,12 +162,9 @@ export class HeadStage {
       this.layoutSame();
       return;
     }
-    this.boxes.replaceChildren(
-      ...kinds.map((kind) => {
-        const name = kinds.length > 1 ? this.names[kind] : null;
-        return el("div", { class: "learn-kind" }, name, this.grid[kind].canvas);
-      }),
-    );
+    const nameOf = (kind) => (kinds.length > 1 ? this.names[kind] : null);
+    const boxOf = (kind) => el("div", { class: "learn-kind" }, nameOf(kind), this.grid[kind].canvas);
+    this.boxes.replaceChildren(...kinds.map(boxOf));
     this.names.decoder_self.textContent = this.kindName(run, "decoder_self");
     const used = room.narrow ? 0 : this.boxes.offsetTop - this.grids.offsetTop;
     const width = Math.floor(this.boxes.clientWidth);
@@ -216,11 +196,8 @@ export class HeadStage {
     memory.place = { kind, layer, head };
     this.enlarged = this.heads[kind];
     if (this.plot.firstChild !== this.enlarged.canvas) this.plot.replaceChildren(this.enlarged.canvas);
-    this.title.replaceChildren(
-      t("title_head", { layer: layer + 1, head: head + 1 }),
-      " ",
-      el("small", { "data-kind": kind }, this.kindName(run, kind)),
-    );
+    const name = el("small", { "data-kind": kind }, this.kindName(run, kind));
+    this.title.replaceChildren(t("title_head", { layer: layer + 1, head: head + 1 }), " ", name);
     this.select.value = memory.rows;
     this.select.parentElement.style.visibility = kind === "encoder_self" ? "hidden" : "";
     const width = Math.floor(this.plot.clientWidth);

@@ -1,4 +1,4 @@
-import { el, svgEl } from "../core/dom.js";
+import { buttonEl, el, svgEl } from "../core/dom.js";
 import { runLabel, numberTexts, stageText } from "./words.js";
 
 // The status of each run and its buttons: one card per run.
@@ -41,9 +41,8 @@ class RunCard {
     this.hooks = hooks;
     this.said = 0;
     this.label = el("span", { class: "learn-card-label" });
-    this.name = el(
-      "button",
-      { type: "button", class: "learn-card-name", "aria-pressed": "false", click: () => hooks.chooseRun(run.id) },
+    this.name = buttonEl(
+      { class: "learn-card-name", "aria-pressed": "false", click: () => hooks.chooseRun(run.id) },
       runSwatch(run.slot),
       this.label,
     );
@@ -91,10 +90,8 @@ class RunCard {
     const hasFocus = this.buttons.contains(this.element.getRootNode().activeElement);
     const values = { label, seed: about.seed + 1 };
     const button = (name) =>
-      el(
-        "button",
+      buttonEl(
         {
-          type: "button",
           "data-do": name,
           "aria-label": t("label_" + name, values),
           title: t("label_" + name, values),

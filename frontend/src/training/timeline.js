@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { runLabel } from "./words.js";
 
 // The slider over the steps of the chosen run, as long as its curves; play and live.
@@ -10,16 +10,9 @@ export class Timeline {
   constructor(hooks, save) {
     this.hooks = hooks;
     const { t } = hooks;
-    this.playing = el("button", { type: "button", "data-testid": "training-play", click: () => hooks.play() });
-    this.live = el(
-      "button",
-      {
-        type: "button",
-        class: "learn-live",
-        "data-testid": "training-live",
-        title: t("live_title"),
-        click: () => hooks.live(),
-      },
+    this.playing = buttonEl({ "data-testid": "training-play", click: () => hooks.play() });
+    this.live = buttonEl(
+      { class: "learn-live", "data-testid": "training-live", title: t("live_title"), click: () => hooks.live() },
       el("span", { class: "learn-dot", "aria-hidden": "true" }),
       t("live"),
     );

@@ -1,4 +1,4 @@
-import { el, svgEl } from "../core/dom.js";
+import { buttonEl, el, svgEl } from "../core/dom.js";
 import { arrowStep } from "../core/keys.js";
 import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
 import { formatWeight, formatScore } from "../core/format.js";
@@ -85,11 +85,7 @@ export class Why extends PlainView {
     this.own = mark(d_k, "why-here", "");
     const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
     const again = () => this.tell(0, { draw: (this.data.seed + 1) % this.data.draws });
-    const draw = el(
-      "button",
-      { type: "button", class: "why-again", "data-testid": "why-again", click: again },
-      this.t("again"),
-    );
+    const draw = buttonEl({ class: "why-again", "data-testid": "why-again", click: again }, this.t("again"));
     this.hint(draw, () => [this.t("again_term")]);
     const save = savingMenu(this, "why-save", () => this.savedRandom());
     const saveOwn = savingMenu(this, "why-own-save", () => this.savedOwn());
@@ -99,19 +95,15 @@ export class Why extends PlainView {
     this.tables = el("div", { class: "why-tables" });
     this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
     this.ownPlot = this.plot("product");
-    this.quantities = el("div", {
-      class: "hs-seg",
-      "data-not-saved": true,
-      role: "group",
-      "aria-label": this.t("quantity"),
-    });
+    const group = { class: "hs-seg", "data-not-saved": true, role: "group", "aria-label": this.t("quantity") };
+    this.quantities = el("div", group);
     for (const name of QUANTITIES) {
       const choose = () => {
         this.quantity = name;
         this.drawOwn();
         this.tell();
       };
-      const button = el("button", { type: "button", "data-quantity": name, click: choose }, ...richText(this.t(name)));
+      const button = buttonEl({ "data-quantity": name, click: choose }, ...richText(this.t(name)));
       this.quantities.append(this.hint(button, () => [this.t(name + "_term")]));
     }
     this.random = el(
@@ -146,11 +138,8 @@ export class Why extends PlainView {
     const curves = MEASURES.flatMap((measure) =>
       data.depths.map((d, i) => [name(measure), d, ...data[measure].map((values) => values[i])]),
     );
-    const weights = data.weights[0][at].map((_, key) => [
-      name("row"),
-      key + 1,
-      ...data.weights.map((way) => way[at][key]),
-    ]);
+    const weightsOf = (key) => data.weights.map((way) => way[at][key]);
+    const weights = data.weights[0][at].map((_, key) => [name("row"), key + 1, ...weightsOf(key)]);
     const bins = data.histogram[at];
     const products = bins.map((density, i) => {
       const middle = ((2 * i + 1) / bins.length - 1) * data.limit * Math.sqrt(depth);
@@ -234,13 +223,8 @@ export class Why extends PlainView {
     this.slider.setAttribute("aria-valuetext", this.t("depth", { d }));
     const share = Math.round((100 * data.room[1][at]) / data.room[0][at]);
     const saturated = data.largest[1][at] >= SATURATED;
-    const summary = this.t(saturated ? "summary_saturated" : "summary", {
-      d,
-      keys: data.keys,
-      rows: data.rows,
-      share,
-      ...values("largest"),
-    });
+    const about = { d, keys: data.keys, rows: data.rows, share, ...values("largest") };
+    const summary = this.t(saturated ? "summary_saturated" : "summary", about);
     this.said = summary.replaceAll("**", "");
     const parts = summary.split("**").map((part, i) => (i % 2 ? [el("b", {}, part)] : richText(part)));
     this.sentence.replaceChildren(...parts.flat());
@@ -266,10 +250,7 @@ export class Why extends PlainView {
     const sd = Math.sqrt(depth);
     const label = this.t("histogram_label", { n: countText(data.rows * data.keys), d, variance, scaled });
     const area = { bins, limit: data.limit, peak };
-    const areas = [
-      { ...area, unit: sd, way: "unscaled" },
-      { ...area, unit: 1, way: "scaled" },
-    ];
+    const areas = Object.entries({ unscaled: sd, scaled: 1 }).map(([way, unit]) => ({ ...area, unit, way }));
     const { box, keys } = plots.histogram;
     box.replaceChildren(histogram(box.clientWidth, this.em, label, AXIS, sd, normal / peak, areas));
     legend(keys, [
@@ -303,12 +284,10 @@ export class Why extends PlainView {
         group.append(svgEl("rect", { class: "why-bar", "data-way": way, ...rect }));
       });
       group.append(svgEl("text", { x: x + step / 2, y: base + 1.15 * em, "text-anchor": "middle" }, String(key + 1)));
-      const line = (way, i) =>
-        this.t("key_line", {
-          way: this.t(way),
-          score: formatScore(data.scores[i][at][key]),
-          weight: formatWeight(rows[i][key], true),
-        });
+      const line = (way, i) => {
+        const [score, weight] = [formatScore(data.scores[i][at][key]), formatWeight(rows[i][key], true)];
+        return this.t("key_line", { way: this.t(way), score, weight });
+      };
       svg.append(this.hint(group, () => [this.t("key_number", { n: key + 1 }), ...WAYS.map(line)]));
     }
     svg.append(svgEl("text", { x: 0, y: base + 1.15 * em }, this.t("key_axis")));
@@ -375,18 +354,14 @@ export class Why extends PlainView {
       button.setAttribute("aria-pressed", String(button.dataset.quantity === this.quantity));
     // Logarithmic: otherwise one head with 80 would make all others, including 1, as pale as the page. One scale for
     // all kinds: equal shades are equal numbers.
-    const variances = this.data.own
-      .flatMap((kindNumbers) => kindNumbers[this.quantity].flat())
-      .filter((value) => value !== null);
-    const top = Math.max(1, ...variances);
-    const ramps = this.data.own.map((kindNumbers) => makeRamp(this.theme, kindNumbers.kind));
-    this.tables.replaceChildren(
-      ...this.data.own.map((kindNumbers, i) => this.ownTable(kindNumbers, ramps[i], Math.log1p(top))),
-    );
-    this.element.toggleAttribute(
-      "data-many",
-      this.data.own.some((kindNumbers) => kindNumbers.query[0].length > MANY),
-    );
+    const { own } = this.data;
+    const variances = own.flatMap((kindNumbers) => kindNumbers[this.quantity].flat());
+    const top = Math.max(1, ...variances.filter((value) => value !== null));
+    const ramps = own.map((kindNumbers) => makeRamp(this.theme, kindNumbers.kind));
+    const table = (kindNumbers, i) => this.ownTable(kindNumbers, ramps[i], Math.log1p(top));
+    this.tables.replaceChildren(...own.map(table));
+    const many = own.some((kindNumbers) => kindNumbers.query[0].length > MANY);
+    this.element.toggleAttribute("data-many", many);
     const stripe = (ramp) => el("span", { class: "why-ramp", style: `background: ${rampGradient(ramp, 1, 0)}` });
     this.legend.replaceChildren(
       this.t("legend"),
@@ -434,24 +409,16 @@ export class Why extends PlainView {
   ownCell(kindNumbers, layer, head, value, ramp, top) {
     const colour = ramp[value === null ? 0 : Math.round((255 * Math.log1p(value)) / top)];
     const address = { layer: layer + 1, head: head + 1 };
-    const cell = el(
-      "button",
-      {
-        type: "button",
-        style: `background: ${cssColour(colour)}; color: ${inkOn(colour)}`,
-        "aria-label": this.t("head_cell", { ...address, name: this.t(this.quantity), value: numberText(value) }),
-        "data-cell": `${kindNumbers.kind}-${layer}-${head}`,
-        click: () => this.pick({ kind: kindNumbers.kind, layer, head }),
-      },
-      numberText(value),
-    );
-    const line = (name) =>
-      this.t("head_line", { name: this.t(name), value: numberText(kindNumbers[name][layer][head]) });
-    return this.hint(cell, () => [
-      this.t("head", { kind: this.t("kind_" + kindNumbers.kind), ...address }),
-      ...QUANTITIES.map(line),
-      this.t("head_mean", { value: numberText(kindNumbers.mean[layer][head]) }),
-    ]);
+    const { kind } = kindNumbers;
+    const text = numberText(value);
+    const label = this.t("head_cell", { ...address, name: this.t(this.quantity), value: text });
+    const look = { style: `background: ${cssColour(colour)}; color: ${inkOn(colour)}`, "aria-label": label };
+    const click = () => this.pick({ kind, layer, head });
+    const cell = buttonEl({ ...look, "data-cell": `${kind}-${layer}-${head}`, click }, text);
+    const of = (name) => numberText(kindNumbers[name][layer][head]);
+    const line = (name) => this.t("head_line", { name: this.t(name), value: of(name) });
+    const title = () => this.t("head", { kind: this.t("kind_" + kind), ...address });
+    return this.hint(cell, () => [title(), ...QUANTITIES.map(line), this.t("head_mean", { value: of("mean") })]);
   }
 
   pick(chosen, focus) {
@@ -475,9 +442,7 @@ export class Why extends PlainView {
     }
     const kindNumbers = data.own.find((numbers) => numbers.kind === kind);
     const { box, keys, head: title } = this.ownPlot;
-    const [bins, limit, product] = [kindNumbers.histogram, kindNumbers.limit, kindNumbers.product].map(
-      (value) => value[layer][head],
-    );
+    const [bins, limit, product] = ["histogram", "limit", "product"].map((name) => kindNumbers[name][layer][head]);
     const sd = Math.sqrt(data.d_k);
     const d = countText(data.d_k);
     const variance = product === null ? numberText(null) : numberText(product * data.d_k);

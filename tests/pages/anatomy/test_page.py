@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.support.app import address, messages, open_page, opened, payloads, switch_page
+from tests.support.app import address, messages, open_page, opened, payloads, state_of, switch_page
 from tests.support.build import tiny_model, tiny_pretrained, tiny_tokenizer
 from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
@@ -48,7 +48,7 @@ def traced(**switches: str) -> Trace:
 
 def report(app: AppTest, **values: Any) -> AppTest:
     """The browser's report after a person moves or sets a switch."""
-    state = app.session_state["headscope"]
+    state = state_of(app)
     stand = {**header(app)["state"], "switches": state.switches.to_params(), "revision": state.revision, **values}
     app.session_state["anatomy"] = {"anatomy": stand}
     return app.run()

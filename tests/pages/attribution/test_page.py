@@ -17,7 +17,7 @@ import transformer
 from pages.attribution import patching, token
 from pages.attribution.patching import EXCHANGED, exchanged
 from pages.components import task
-from tests.support.app import address, app_test, components, messages, open_link, page_text
+from tests.support.app import address, app_test, components, kept, messages, open_link, page_text, started_task
 from transformer.attribution import METHODS, attribute, kendall_tau, one_head, one_token
 from transformer.attribution.faithfulness import removable
 from transformer.cancellation import Stopped
@@ -167,14 +167,14 @@ def test_what_is_long_is_a_background_job_with_the_same_result(
 ) -> None:
     monkeypatch.setattr(task, "LONG", 1e15)
     at_once = open_attribution(**params)
-    assert "headscope_task" not in at_once.session_state
+    assert kept(at_once, task.Started).task is None
     wanted = grids(at_once)
     for jobs in (token.JOBS, patching.JOBS):
         jobs.clear()
     monkeypatch.setattr(task, "LONG", 0)
     app = open_attribution(**params)
     assert not messages(app) and grids(app) == wanted
-    job = app.session_state["headscope_task"]
+    job = started_task(app)
     assert job.stage == "done" and job.done == job.total > 0
     # Of seven tokens and seven: 2 s of a free core for all methods.
     monkeypatch.undo()
@@ -198,7 +198,7 @@ def test_progress_is_shown_until_stop_and_another_head_replaces_the_job(monkeypa
     app = app_test("attribution", checkpoint="en-de", source="I see a red cat.", output="2", one="cross.1.1")
     monkeypatch.setattr(task, "WAIT", 0)
     app.run()
-    first = app.session_state["headscope_task"]
+    first = started_task(app)
     assert begun.wait(30)
     app.run()
     (shown,) = app.get("progress")
@@ -207,10 +207,10 @@ def test_progress_is_shown_until_stop_and_another_head_replaces_the_job(monkeypa
     begun.clear()
     app.selectbox(key="attribution_one").select("cross.1.2").run()
     first.thread.join(30)
-    assert first.stage == "stopped" and app.session_state["headscope_task"] is not first and begun.wait(30)
+    assert first.stage == "stopped" and started_task(app) is not first and begun.wait(30)
     app.run()
     app.button(key="hs-task-stop").click().run()
-    app.session_state["headscope_task"].thread.join(30)
+    started_task(app).thread.join(30)
     app.run()
     assert not app.exception and "Stopped at 7 of 28." in page_text(app)
     assert app.button(key="hs-task-start") and not app.get("progress")

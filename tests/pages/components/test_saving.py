@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.components.saving import told
+from pages.components.saving import describe_trace
 from pages.recipe.rate import recorded
 from pages.results import table3
 from tests.support.app import open_page
@@ -33,15 +33,15 @@ def test_captions_and_names_say_the_model_the_sentences_and_the_switches() -> No
     model = tiny_pretrained()
     trace = model.trace(SOURCE, TARGET)
     plain = {"model": trace.checkpoint, "sentences": "ka lo mi → re sta vu", "switches": [], "in_words": ""}
-    assert told(trace) == plain
+    assert describe_trace(trace) == plain
     switches = Interventions.parse("scaling=off zero=cross.1.2")
     after = model.retrace(trace, switches)
-    assert told(after) == told(trace, switches) == {
+    assert describe_trace(after) == describe_trace(trace, switches) == {
         **plain,
         "switches": ["scaling-off", "zero-cross.1.2"],
         "in_words": "Switched: scaling off; heads knocked out in cross-attention, layer 1, head 2",
     }  # fmt: skip
-    assert told(after, Interventions()) == plain
+    assert describe_trace(after, Interventions()) == plain
 
 
 def test_the_leak_is_saved_with_its_numbers(folder: Path) -> None:

@@ -26,7 +26,7 @@ from pages.runtime.cache import MODELS
 from pages.runtime.memory import MEMORY
 from pages.runtime.queue import MODEL_QUEUE
 from pages.runtime.shared import clear_caches
-from tests.support.app import ROOT, address, array, components, messages, open_page, opened, page_text
+from tests.support.app import ROOT, address, array, components, messages, open_page, opened, page_text, state_of
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.beam_rule import BeamRule, length_penalty
 from transformer.inference.sampling import Sampling
@@ -470,7 +470,7 @@ def test_a_repeated_end_is_shortened_to_two_runs() -> None:
 
 def test_a_painted_row_in_another_pages_link_is_no_switch_there() -> None:
     app = open_page("lab", paint="2:1_3@cross")
-    assert not app.session_state["headscope"].switches
+    assert not state_of(app).switches
 
 
 # -- the queue for passes of a model -----------------------------------------------------------------------------------
@@ -486,8 +486,8 @@ EVERY_PART = [
 
 def test_every_pass_of_the_page_is_made_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     open_page("decoding", target="")  # the first pass after loading a model is nobody's
-    loaded = set(MEMORY.places(MODELS))
-    for place in MEMORY.places():
+    loaded = set(MEMORY.cache_keys(MODELS))
+    for place in MEMORY.cache_keys():
         if place not in loaded:
             MEMORY.remove(place)
     passes: list[bool] = []

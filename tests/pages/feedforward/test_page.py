@@ -29,6 +29,7 @@ from tests.support.app import (
     messages,
     open_page,
     page_text,
+    started_task,
 )
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.activations import active_counts, histogram, spread, thresholds
@@ -216,11 +217,11 @@ def test_what_is_long_shows_its_progress_below_the_page_until_stop(
     app.run()
     assert not app.exception and len(app.get("progress")) == 1 and drawn_last not in figures(app)
     app.button(key="hs-task-stop").click().run()
-    app.session_state[task.SESSION].thread.join(30)
-    assert not app.run().exception and app.session_state[task.SESSION].stage == "stopped"
+    started_task(app).thread.join(30)
+    assert not app.run().exception and started_task(app).stage == "stopped"
     monkeypatch.setattr(task.Task, "_progress", lambda self, done, total: True)
     app.button(key="hs-task-start").click().run()
-    app.session_state[task.SESSION].thread.join(30)
+    started_task(app).thread.join(30)
     assert not app.run().exception and drawn_last in figures(app) and not app.get("progress")
 
 

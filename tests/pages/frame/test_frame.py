@@ -13,32 +13,35 @@ import torch
 from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
-from pages.frame.navigation import ASKED
+from pages.frame.state import Move, Session
 from pages.registry import pages
 from pages.runtime.shared import clear_caches
 from tests.support.app import (
     EXAMPLE,
     address,
     figures,
+    kept,
     messages,
     model_sizes,
     open_link,
     open_page,
     page_text,
     pictures,
+    state_of,
     switch_page,
     written,
 )
 from tests.support.build import tiny_pretrained
 from transformer.analysis.language import script
 from transformer.checkpoints.folder import save_checkpoint
+from transformer.lessons import Link
 
 open_app = functools.partial(open_page, "heads", target="")
 
 
 def pick(app: AppTest, **values: Any) -> AppTest:
     """The browser's report after a click in the picture."""
-    state = app.session_state["headscope"]
+    state = state_of(app)
     app.session_state["explorer"] = {"view": {**state.view.to_browser(), "revision": state.revision, **values}}
     return app.run()
 
@@ -61,7 +64,7 @@ def test_a_link_reopens_the_same_state() -> None:
     app = open_app(**params)
     assert not messages(app)
     assert address(app) == {name: text for name, text in params.items() if name != "big"}  # it is the viewer's
-    assert app.session_state["headscope"].view.big
+    assert state_of(app).view.big
     assert app.text_input("source").value == "ka lo" and app.text_input("target").value == "mi nu"
 
 
@@ -76,7 +79,7 @@ def test_a_click_in_the_picture_reaches_the_address_and_the_numbers() -> None:
 def test_browser_reports_older_than_a_python_change_are_ignored() -> None:
     app = open_app()
     app.button("hs-big").click().run()
-    assert app.session_state["headscope"].view.big and "big" not in address(app)
+    assert state_of(app).view.big and "big" not in address(app)
     app = pick(app, revision=0, head=2)
     assert address(app)["head"] == "1"
 
@@ -139,7 +142,7 @@ def test_examples_set_sentence_and_place() -> None:
     app.run().button("example-0").click().run()
     assert not app.exception
     assert address(app) == {"checkpoint": "tiny", "source": "nu nu", "kind": "encoder_self", "layer": "2", "head": "2"}
-    assert app.session_state["headscope"].view.big
+    assert state_of(app).view.big
     looks = [html.proto.body for html in app.get("html") if 'class="hs-look-for' in html.proto.body]
     assert len(looks) == 1 and "Head 2 &lt;b&gt;looks back&lt;/b&gt;." in looks[0]
 
@@ -332,7 +335,7 @@ def test_the_header_links_every_page_and_names_the_open_one() -> None:
 
 def test_a_pressed_link_opens_its_page_and_keeps_the_session() -> None:
     app = open_app()
-    app.session_state[ASKED] = "no such page"
-    assert "hs-pages" in written(app.run()) and address(app)["source"] == "ka lo mi" and ASKED not in app.session_state
-    app.session_state[ASKED] = "lab"
+    kept(app, Session).move = Move(Link("no such page"), "page")
+    assert "hs-pages" in written(app.run()) and address(app)["source"] == "ka lo mi" and kept(app, Session).move is None
+    kept(app, Session).move = Move(Link("lab"), "page")
     assert "Experiment: <b>Lab</b>" in written(app.run()) and app.text_input(key="source").value == "ka lo mi"

@@ -10,10 +10,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 import transformer
-from pages.frame import lesson as frame_lesson
+from pages.frame.state import Move, Session
 from pages.frame.styles import PROJECTOR
 from pages.runtime.texts import plain_markdown
-from tests.support.app import address, messages, open_link, page_text, switch_page, written
+from tests.support.app import address, kept, messages, open_link, page_text, switch_page, written
+from transformer.lessons import Link
 
 LESSON = """
 title = "One <b>head</b>"
@@ -250,7 +251,7 @@ def test_the_header_folds_on_the_run_that_opens_a_lesson() -> None:
 
     app = open_link("heads")
     assert not folds(app)
-    app.session_state[frame_lesson.JUMP] = ("one", 1)
+    kept(app, Session).move = Move(Link("", (("lesson", "one"), ("stop", "1"))), "stop")
     assert folds(app.run()) and address(app)["lesson"] == "one"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.app import address, figures, messages, open_page, switch_page
+from tests.support.app import address, figures, messages, open_page, state_of, switch_page
 from tests.support.build import tiny_model, tiny_pretrained, tiny_tokenizer
 from transformer.checkpoints.folder import save_checkpoint
 
@@ -24,7 +24,7 @@ def test_a_number_is_chosen_kept_and_in_the_link() -> None:
 
 def test_a_link_opens_cold_and_what_was_chosen_stays_over_pages() -> None:
     app = open_page("positions", part="order", seed="12", big="1")
-    assert app.number_input("positions_seed").value == 12 and app.session_state["headscope"].view.big
+    assert app.number_input("positions_seed").value == 12 and state_of(app).view.big
     switch_page(app, "model").run()
     assert not app.exception
     switch_page(app, "positions").run()

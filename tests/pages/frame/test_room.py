@@ -12,13 +12,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.frame import draft, lesson, room
+from pages.frame import draft, room
 from pages.frame.room import as_csv, bins
-from pages.frame.state import SEAT
+from pages.frame.state import Move, Session
+from pages.runtime import cookies
 from pages.runtime import rooms as runtime_rooms
-from pages.runtime import viewer
 from tests.pages.frame.test_lesson import LESSON, covers, press
-from tests.support.app import ROOT, address, app_test, messages, page_text, switch_page, written
+from tests.support.app import ROOT, address, app_test, kept, messages, page_text, state_of, switch_page, written
+from transformer.lessons import Link
 from transformer.rooms import Rooms, StoreError
 from transformer.rooms.store import Given
 
@@ -133,9 +134,9 @@ def test_a_lesson_that_the_teacher_writes_stays_with_the_teacher(at_heads: Opene
     app, code = at_heads
     app.session_state["hs-link"] = True
     app.run().button(key="hs-add-to-lesson").click().run()
-    view = app.session_state[draft.KEY].stops[0].values["view"]
+    view = kept(app, draft.Drafts).current.stops[0].values["view"]
     assert "source=" in view and "room=" not in view
-    app.session_state[lesson.JUMP] = (draft.NAME, 1)
+    kept(app, Session).move = Move(Link("", (("lesson", draft.NAME), ("stop", "1"))), "stop")
     app.run()
     assert address(app)["lesson"] == draft.NAME
     found = store.find(code)
@@ -156,7 +157,7 @@ def test_a_member_sees_it_follows_looks_around_and_comes_back(at_heads: Opened, 
     member.run()
     assert address(member)["source"] == "mine" and [one.follows for one in store.here(code)] == [False]
     follow(member, True)
-    assert address(member)["source"] == "abc" and member.session_state["headscope"].view.big
+    assert address(member)["source"] == "abc" and state_of(member).view.big
     follow(member, False)
     type_source(member, "mine")
     press(app, "hs-room-call")
@@ -349,7 +350,7 @@ def test_the_list_by_name_is_a_table_without_names_until_they_are_asked_for(at_l
     store.answer(code, second, "one 2", "a", False)
     opened_menu(app, "class")
     assert "<tr><th>Person 1</th><td>b</td></tr><tr><th>Person 2</th><td>a</td></tr>" in written(app)
-    store.reveal(code, app.session_state[room.SEAT].secret, "one 2")
+    store.reveal(code, kept(app, Session).seat.secret, "one 2")
     app.run()
     assert "<tr><th>Person 1</th><td>✓ b</td></tr><tr><th>Person 2</th><td>✗ a</td></tr>" in written(app)
     app.toggle(key="hs-room-answer-names").set_value(True).run()
@@ -366,7 +367,7 @@ def test_what_the_room_kept_over_a_reload_is_shown_at_every_stop(at_question: Op
     store.answer(code, one.id, "one 2", "b", False)
     press(app, "hs-room-reveal")
     press(app, "hs-lesson-back")
-    del member.session_state[lesson.GIVEN]  # as a new session, which recalls them at stop 1
+    kept(member, Session).answers = None  # as a new session, which recalls them at stop 1
     assert address(member.run())["stop"] == "1"
     press(app, "hs-lesson-next")
     assert cards(member.run(), "hs-mine") == ["b"]
@@ -417,9 +418,9 @@ def test_what_a_room_has_revealed_stays_revealed_when_it_has_ended(
         assert "room" not in address(one) and address(one)["stop"] == "2"
         assert not covers(one) and "Right answer" in page_text(one)
         assert not [button for button in one.button if button.key == "hs-lesson-return"]  # it is the stop's own view
-    kept = {viewer.REVEALED_KEPT: member.session_state[viewer.REVEALED_KEPT]}
+    sent = {cookies.REVEALED: kept(member, cookies.Changes).values[cookies.REVEALED]}
     right = cards(member, "hs-right")
-    monkeypatch.setattr(type(room.st.context), "cookies", kept)
+    monkeypatch.setattr(type(room.st.context), "cookies", sent)
     reloaded = app_test(**address(member)).run()  # of a student who had not answered
     assert not covers(reloaded) and cards(reloaded, "hs-right") == right
     lesson_start = press(switch_page(app, "lessons").run(), "hs-lesson-start-one")
@@ -468,7 +469,7 @@ def test_wrong_codes_of_a_class_behind_one_address_slow_down_only_wrong_codes(
     for _ in range(40):
         guessed.count("")  # of this machine, as all are here
     press(app, "hs-room-join")
-    assert waited == [0, 0, runtime_rooms.SLOW]
+    assert waited == [0, 0, runtime_rooms.REFUSAL_DELAY]
     code, secret = store.open()
     member = store.join(code, name="Lee").id
     app.text_input(key="hs-room-code").set_value(code.lower())
@@ -477,10 +478,10 @@ def test_wrong_codes_of_a_class_behind_one_address_slow_down_only_wrong_codes(
     app.text_input(key="hs-room-first-name").set_value("Kim").run()
     assert [one.name for one in store.here(code)] == ["Lee", "Kim"]
     for seat in (f"t.{secret}", f"m.{member}"):  # the teacher and a member, who reload
-        cookies = {viewer.SEAT_KEPT: f"{code}.{seat}"}
-        monkeypatch.setattr(type(room.st.context), "cookies", cookies)
+        sent = {cookies.SEAT: f"{code}.{seat}"}
+        monkeypatch.setattr(type(room.st.context), "cookies", sent)
         again = student(code)
-        assert not messages(again) and again.session_state[SEAT].teaches == seat.startswith("t")
+        assert not messages(again) and kept(again, Session).seat.teaches == seat.startswith("t")
     assert len(waited) == 3 and len(store.here(code)) == 2
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.support.app import address, components, messages, open_page
+from pages.frame.state import Session
+from tests.support.app import address, components, kept, messages, open_page, state_of
 from tests.support.recordings import PAIRS, made_recording
 
 EXAMPLES = [{"title": "One", "source": PAIRS[0][0]}, {"title": "Two", "source": PAIRS[1][0], "target": PAIRS[1][1]}]
@@ -39,9 +40,9 @@ def states(app: AppTest) -> dict[str, Any]:
 def press(app: AppTest, opened: bool) -> AppTest:
     """The browser's report after a press of the picture's button; the callback runs before the script."""
     app.session_state["explorer"] = {"formation": opened}
-    state = app.session_state["headscope"]
+    state = state_of(app)
     training = (state.view.training or 0) if opened else None
-    app.session_state["headscope"] = dataclasses.replace(state, view=dataclasses.replace(state.view, training=training))
+    kept(app, Session).state = dataclasses.replace(state, view=dataclasses.replace(state.view, training=training))
     return app.run()
 
 
@@ -49,7 +50,7 @@ def test_a_link_opens_the_part_and_a_move_changes_the_link() -> None:
     app = open_app(training="3")
     assert not messages(app, notes=True) and states(app)["step"] == 3
     sent = components(app, "recording")[0].bytes
-    revision = app.session_state["headscope"].revision
+    revision = state_of(app).revision
     app.session_state["formation"] = {"training": {"step": 20, "revision": revision}}
     app.run()
     assert address(app)["training"] == "20"

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.lab import scaling
-from tests.support.app import address, app_test, messages, open_page, opened, payloads, switch_page, trace_ids
+from tests.support.app import address, app_test, messages, open_page, opened, payloads, state_of, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_pretrained
 from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
@@ -29,7 +29,7 @@ open_lab = functools.partial(open_page, "lab")
 
 def switch(app: AppTest, **values: Any) -> AppTest:
     """The browser's report after a person sets a switch."""
-    state = app.session_state["headscope"]
+    state = state_of(app)
     view = state.view.to_browser()
     shown = {"kind": view["kind"], "layer": view["layer"], "head": view["head"]}
     app.session_state["lab"] = {"lab": {**shown, "switches": {}, "revision": state.revision, **values}}
@@ -224,10 +224,10 @@ def test_a_hidden_token_that_a_new_sentence_lacks_leaves_the_other_switches() ->
 
 def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept() -> None:
     app = open_lab()
-    state = app.session_state["headscope"]
+    state = state_of(app)
     app.session_state["lab"] = {"lab": {"switches": {"causal": "off"}, "revision": state.revision}}
     app.button("hs-big").click().run()
-    assert address(app)["causal"] == "off" and app.session_state["headscope"].view.big
+    assert address(app)["causal"] == "off" and state_of(app).view.big
     header = unpack(payloads(app, "lab")["before"])[0]
     assert header["switches"] == {"causal": "off"} and header["state"]["revision"] == state.revision + 1
 

@@ -17,6 +17,7 @@ from pages.components import probe_results, probing
 from pages.components.probe_results import chance, moved, rows_of
 from pages.components.translation import relative
 from pages.runtime import job
+from tests.support.app import kept
 from tests.support.sections import cells, plain, prepared, raw, start
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import load
@@ -34,7 +35,7 @@ def fresh() -> Iterator[None]:
 
 def finished(app: AppTest) -> AppTest:
     """The page after its measurement has ended."""
-    app.session_state[probing.KEY].thread.join(60)
+    kept(app, probing.Started).measurement.thread.join(60)
     return app.run()
 
 
@@ -151,7 +152,7 @@ def test_completed_results_are_kept_and_shown(slow: Slow) -> None:
     slow.only = None
     finished(app.button(key="hs-probe-start").click().run())
     assert cells(raw(app))[0][2] == "scaling off" and [bool(switches) for switches in slow.asked] == [False, True, True]
-    assert app.session_state[probing.KEY].total == 120
+    assert kept(app, probing.Started).measurement.total == 120
 
 
 def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +161,7 @@ def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: p
     monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: now[0]))
     app.button(key="hs-probe-start").click().run()
     assert slow.there.wait(30)
-    measurement = app.session_state[probing.KEY]
+    measurement = kept(app, probing.Started).measurement
     app.session_state["section"] = "leak"
     for _visit in range(3):
         now[0] += probing.PATIENCE - 1

@@ -15,7 +15,9 @@ from pages.frame.lesson import files
 from pages.lessons import own as own_page
 from pages.lessons.own import COMPUTED, FILE, as_typed, file_name, from_view, functions_for
 from pages.registry import pages
-from tests.support.app import address, messages, open_page, page_text, switch_page
+from pages.runtime import session
+from pages.runtime.session import KEY
+from tests.support.app import address, kept, messages, open_page, page_text, switch_page
 from transformer.lessons import Computed, Lesson, LessonError, Link, Question, Stop, parse_lesson, to_toml
 from transformer.lessons.answers import FUNCTIONS
 from transformer.lessons.lesson import MOST_STOPS
@@ -26,7 +28,8 @@ FOLDER = Path(__file__).resolve().parents[3] / "lessons"
 
 
 def own(app: AppTest) -> Draft:
-    found: Draft = app.session_state[draft.KEY]
+    found = kept(app, draft.Drafts).current
+    assert found is not None
     return found
 
 
@@ -126,7 +129,7 @@ def test_stops_move_and_one_that_was_removed_comes_back() -> None:
     app.button(key="hs-own-undo").click().run()
     assert order() == "BCA"
     app.button(key="hs-own-new").click().run()
-    assert draft.KEY not in app.session_state
+    assert kept(app, draft.Drafts).current is None
     app.button(key="hs-own-undo").click().run()
     assert order() == "BCA"
 
@@ -134,16 +137,12 @@ def test_stops_move_and_one_that_was_removed_comes_back() -> None:
 def bring(app: AppTest, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Load a file as the component of the browser reports it."""
     reported = {"file": {"name": "a.toml", "data": base64.b64encode(data).decode()}}
-    state = {**{key: app.session_state[key] for key in (draft.KEY, draft.BEFORE) if key in app.session_state}}
-    state[FILE] = reported
+    state = {KEY: app.session_state[KEY], FILE: reported}
     fake = SimpleNamespace(session_state=state)
     with monkeypatch.context() as patch:
         patch.setattr(own_page, "st", fake)
-        patch.setattr(draft, "st", fake)
+        patch.setattr(session, "st", fake)
         own_page._load(PATHS)
-    for key, value in state.items():
-        if key != FILE:
-            app.session_state[key] = value
     app.run()
     assert not app.exception
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from tests.support.app import address, figures, messages, open_page, payloads, switch_page, trace_ids
+from tests.support.app import address, figures, messages, open_page, payloads, state_of, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_tokenizer
 from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
@@ -97,7 +97,7 @@ def test_switches_of_other_pages_have_no_effect_here() -> None:
     assert trace_ids(app)[1] == traced("positions=remove")
     switch_page(app, "lab").run()
     assert trace_ids(app)[1] == traced("scaling=off") and "no positions" in messages(app, notes=True)
-    state = app.session_state["headscope"]
+    state = state_of(app)
     shown = {"kind": "cross", "layer": 0, "head": 0, "revision": state.revision}
     app.session_state["lab"] = {"lab": {**shown, "switches": {"causal": "off"}}}
     app.run()  # what the lab's cards report leaves the others as they are
@@ -108,7 +108,7 @@ def test_switches_of_other_pages_have_no_effect_here() -> None:
 
 def test_the_picture_chooses_heads_here_too() -> None:
     app = open_page("positions", part="lab", positions="remove")
-    state = app.session_state["headscope"]
+    state = state_of(app)
     chosen = {"kind": "encoder_self", "layer": 1, "head": 2, "revision": state.revision, "switches": {}}
     app.session_state["lab"] = {"lab": chosen}
     app.run()

@@ -26,6 +26,7 @@ from tests.support.app import (
     messages,
     opened_well,
     page_text,
+    state_of,
     written,
 )
 from tests.support.build import tiny_model, tiny_pretrained
@@ -72,7 +73,7 @@ def chosen(app: AppTest) -> dict[str, str]:
 
 def report(app: AppTest, **values: Any) -> AppTest:
     """The browser's report after a person moves a slider."""
-    revision = app.session_state["headscope"].revision
+    revision = state_of(app).revision
     app.session_state[encoding.KEY] = {"values": {"revision": revision, **values}}
     return app.run()
 

@@ -11,9 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.components import task
 from pages.roles import alignment
-from tests.support.app import address, components, messages, open_link, page_text, worked
+from tests.support.app import address, components, messages, open_link, page_text, started_task, worked
 from tests.support.build import tiny_pretrained
 from transformer.analysis.alignment import read_gold
 from transformer.checkpoints.folder import save_checkpoint
@@ -95,7 +94,7 @@ def test_links_are_symmetrised_with_a_model_of_the_other_direction(
     score = symmetric(model, source, other, Source("weights", "predicted"), golds)
     assert not messages(app) and f"{100 * score.aer:.1f}%" in page_text(app)
     assert "symmetrised with back" in page_text(app)
-    job = app.session_state[task.SESSION]
+    job = started_task(app)
     assert job.done == job.total > 0
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import transformer
 from pages.roles import importance
-from tests.support.app import ROOT, address, app_test, components, messages, open_link, page_text
+from tests.support.app import ROOT, address, app_test, components, messages, open_link, page_text, started_task
 from transformer.model.tap import KINDS
 from transformer.probing.importance import Effect, all_heads, effects, gradient_importance, name_of, sub_layers
 from transformer.probing.probes import probe_pairs
@@ -118,7 +118,7 @@ def test_another_model_is_measured_on_demand(folder: Path, monkeypatch: pytest.M
     for _ in range(1000):  # every look keeps the measurement going
         if components(app, "headgrid"):
             break
-        app.session_state["headscope_task"].thread.join(0.5)
+        started_task(app).thread.join(0.5)
         app.run()
     assert not app.exception
     (grid,) = components(app, "headgrid")

@@ -15,7 +15,7 @@ import pytest
 
 import transformer
 from pages.roles.overview import MEASURES, NEAR, _says, cell_names, measured, role_meanings, shipped
-from pages.runtime.shared import mark
+from pages.runtime.shared import register
 from tests.support.app import ROOT, address, components, messages, open_link, page_text
 from tests.support.build import tiny_pretrained
 from transformer.analysis.roles import ROLES
@@ -58,7 +58,7 @@ def test_measurements_of_another_model_are_not_shown() -> None:
     model = transformer.load("reverse")
     for text in ("[]", "{}", "no JSON", (transformer.load("en-de").path / "heads.json").read_text(encoding="utf-8")):
         other = replace(model, packed=Packed("other", {"heads.json": text.encode()}))
-        mark(other, text)
+        register(other, text)
         assert shipped(other) is None
 
 

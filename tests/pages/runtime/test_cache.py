@@ -9,7 +9,7 @@ import pytest
 
 import transformer
 from pages.runtime import cache
-from pages.runtime.memory import LEAST, MEMORY, Accountant, weigh
+from pages.runtime.memory import LEAST_SHARE, MEMORY, Accountant, weigh
 from pages.runtime.queue import MODEL_QUEUE
 from pages.runtime.shared import SharedCache, clear_caches
 from tests.support.build import tiny_pretrained
@@ -21,7 +21,7 @@ def traced(text: str) -> Trace:
 
 
 def trace_cache(room: int) -> SharedCache[Trace]:
-    return SharedCache("traces", accountant=Accountant(room * LEAST, lambda: 10**12))
+    return SharedCache("traces", accountant=Accountant(int(room / LEAST_SHARE), lambda: 10**12))
 
 
 def test_the_trace_cache_keeps_the_most_recently_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ def test_the_trace_cache_keeps_the_most_recently_used(monkeypatch: pytest.Monkey
     cache_ = trace_cache(int(2.5 * weigh(traced("ka"))))
     for text in ("ka", "lo", "ka", "mi", "ka", "lo"):
         assert cache_.get(text, lambda text=text: make(text)).source_text == text  # type: ignore[misc]
-        assert cache_.accountant.used <= cache_.accountant.room
+        assert cache_.accountant.used <= cache_.accountant.cache_limit
     assert made == ["ka", "lo", "mi", "lo"]
     assert cache_.get("ka", lambda: make("ka")) is cache_.get("ka", lambda: make("ka"))
 
@@ -51,7 +51,7 @@ def test_errors_are_not_stored() -> None:
 def test_what_drafts_translations_is_made_in_idle_time_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ctranslate2", reason="pip install '.[fast]'")
     clear_caches()
-    monkeypatch.setattr(cache, "IDLE", 0.2)
+    monkeypatch.setattr(cache, "DRAFT_AFTER", 0.2)
     path = str(cache.checkpoints()["reverse"])
     with MODEL_QUEUE.turn():
         model = cache.load("reverse", path)
@@ -69,4 +69,4 @@ def test_what_drafts_translations_is_made_in_idle_time_and_counted(monkeypatch: 
     assert ours.target_out_ids == transformer.load("reverse").trace("headscope").target_out_ids
     cache.MODELS.clear()
     cache._prepare_draft(("reverse", path, "gone"))  # the model had to go
-    assert not MEMORY.places(cache.MODELS)
+    assert not MEMORY.cache_keys(cache.MODELS)

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.runtime import cache, shared
-from tests.support.app import address, messages, open_link, pictures
+from tests.support.app import address, kept, messages, open_link, payloads, pictures
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 
@@ -51,7 +51,7 @@ open_app = functools.partial(open_link, "heads", **LINK)
 
 def shown(app: AppTest) -> str:
     """The id of the trace that the picture shows; it depends on every attention weight."""
-    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0])
+    return str(kept(app, payloads.Sent).names["explorer"]["pack"][0][0])
 
 
 def expected(folder: Path) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,17 +16,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 import transformer
 from pages.runtime import followers
 from pages.runtime.followers import PERSONAL, About, Screen
+from tests.attack.client import run
 from tests.support.server import App, running
 from tests.support.viewer import Viewer
 from transformer.rooms import SqliteRooms
 from transformer.view.state import View
-
-
-def run(asked: Coroutine[Any, Any, None]) -> None:
-    """`asyncio.run` in its own thread, because Playwright leaves an event loop in this one."""
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, asked).result()
-
 
 # -- two screens -------------------------------------------------------------------------------------------------------
 
@@ -187,8 +179,7 @@ class Class:
         self.followers = followers.Followers()
         self.followers.about = {name: About(("", {}), name) for name in self.sessions}
         self.fails = ""  # the session whose run cannot be started
-        there = lambda name: SimpleNamespace(session=self.sessions[name]) if name in self.sessions else None  # noqa: E731
-        monkeypatch.setattr(followers, "active_session", there)
+        monkeypatch.setattr(followers, "active_session", self.sessions.get)
         monkeypatch.setattr(followers, "is_running", lambda session: session.running)
         monkeypatch.setattr(followers, "any_running", lambda: any(one.running for one in self.sessions.values()))
         monkeypatch.setattr(followers, "run_again", self.start)

@@ -13,13 +13,13 @@ import sentencepiece
 import torch
 
 from pages.runtime import memory
-from pages.runtime.memory import ENTRY, LEAST, MOST_WORTH, USUAL, Accountant, Owner, weigh
+from pages.runtime.memory import ENTRY_BYTES, LEAST_SHARE, MOST_WORTH, USUAL_COST, Accountant, Owner, weigh
 from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
 from transformer.memory import BUDGET, VARIABLE, read_bytes
 from transformer.memory import LEAST as LEAST_BUDGET
 
-EACH = ENTRY + weigh("a")  # of an entry with a key of one letter
+EACH = ENTRY_BYTES + weigh("a")  # of an entry with a key of one letter
 
 
 class System:
@@ -35,7 +35,7 @@ class System:
 
 
 def kept(cache: SharedCache[int]) -> str:
-    return "".join(str(key) for _, key in cache.accountant.places())
+    return "".join(str(key) for _, key in cache.accountant.cache_keys())
 
 
 def test_the_longest_unused_value_goes_first_whatever_cache_it_is_in() -> None:
@@ -57,7 +57,7 @@ def test_a_value_that_took_long_for_its_size_stays_longer() -> None:
     """Five times as long as the usual: three others of the usual worth fit beside it, and go five times before it."""
     system = System(10_000)
     cache = system.cache()
-    cache.store("*", 1_000, seconds=5 * 1_000 * USUAL)
+    cache.store("*", 1_000, seconds=5 * 1_000 * USUAL_COST)
     for others in ("abc", "def", "ghi", "jkl", "mno"):
         for key in others:
             cache.store(key, 3_000)
@@ -146,17 +146,17 @@ def test_what_the_process_takes_beside_its_caches_counts() -> None:
     cache = system.cache()
     for key in "abcd":
         cache.store(key, 3_000)
-    assert system.accountant.room == 12_000 and kept(cache) == "abcd"
+    assert system.accountant.cache_limit == 12_000 and kept(cache) == "abcd"
     system.taken = 13_000
     cache.store("e", 3_000)
     assert kept(cache) == "de"
     system.taken = 90_000
     cache.store("f", 3_000)
-    assert system.accountant.room == 20_000 // LEAST and kept(cache) == "f"
+    assert system.accountant.cache_limit == 20_000 * LEAST_SHARE and kept(cache) == "f"
 
 
 def test_where_the_system_does_not_say_a_fixed_part_is_left_for_the_rest() -> None:
-    assert Accountant(1_000_000_000, lambda: None).room == 1_000_000_000 - memory.UNKNOWN
+    assert Accountant(1_000_000_000, lambda: None).cache_limit == 1_000_000_000 - memory.ASSUMED_OTHERS
 
 
 def test_what_was_evicted_is_told() -> None:
@@ -189,6 +189,7 @@ def test_values_leave_with_their_owner(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_housekeeping_is_asked_for_when_much_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "PRESSED", 4_000)
+    monkeypatch.setattr(memory, "MUCH", 1_000)
     system = System(10_000)
     cache = system.cache()
     cache.store("a", 3_000)

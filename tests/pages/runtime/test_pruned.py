@@ -64,7 +64,7 @@ def test_one_set_of_heads_is_one_model_and_few_are_kept() -> None:
     others = [session_models.load(f"tiny~{kind}.{layer}.{head}") for kind in ("cross", "encoder_self")
               for layer in (1, 2) for head in (1, 2, 3)]  # fmt: skip
     assert len({identity(model) for model in others}) == len(others) > pruned.MOST
-    assert len(pruned.MODELS.accountant.places(pruned.MODELS)) == pruned.MOST
+    assert len(pruned.MODELS.accountant.cache_keys(pruned.MODELS)) == pruned.MOST
     again = session_models.load("tiny~cross.*.1")
     assert again is not first and identity(again) == identity(first)
 
@@ -78,7 +78,7 @@ def test_it_takes_little_memory_and_leaves_with_the_session(monkeypatch: pytest.
     before = own["mine/x"].bytes
     model = session_models.load("mine/x~cross.1.2")
     assert owner_of(model) == owner_of(whole) == own["mine/x"].id and model.name == "mine/x without cross.1.2"
-    assert 0 < own["mine/x"].bytes - before < pruned.OBJECTS + 250_000
+    assert 0 < own["mine/x"].bytes - before < pruned.MODULES_BYTES + 250_000
     with pytest.raises(CheckpointError, match="no longer exists"):
         session_models.load("mine/y~cross.1.2")
 

@@ -12,7 +12,16 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import StopException
 
 from pages.runtime import queue, shared
-from pages.runtime.queue import HALF, LATER, MODEL_QUEUE, MOST_VIEWERS, TurnQueue, Use, let_give_way, stop_if_gone
+from pages.runtime.queue import (
+    HALF_LIFE,
+    MODEL_QUEUE,
+    MOST_DELAY,
+    MOST_VIEWERS,
+    RecentUse,
+    TurnQueue,
+    let_give_way,
+    stop_if_gone,
+)
 from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
 from transformer.probing.importance import all_heads, without
@@ -66,7 +75,7 @@ def queue_up(
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "LOOK", 0.01)
+    monkeypatch.setattr(queue, "CHECK_EVERY", 0.01)
 
 
 def test_turns_are_in_order_and_complete() -> None:
@@ -90,44 +99,44 @@ def test_short_work_and_who_had_little_lately_pass_others_within_limits(monkeypa
     monkeypatch.setattr(queue, "session_id", lambda: getattr(names, "own", ""))
 
     def served(turns: TurnQueue, asked: list[tuple[str, float]]) -> list[str]:
-        """The order in which viewers are served who ask for work of some grace one after the other."""
+        """The order in which viewers are served who ask for work of some delay one after the other."""
         order: list[str] = []
 
-        def ask(name: str, grace: float) -> None:
+        def ask(name: str, delay: float) -> None:
             names.own = name
-            with turns.turn(nobody_left, grace):
+            with turns.turn(nobody_left, delay):
                 order.append(name)
 
         with turns.turn(nobody_left):
             threads = []
-            for place, (name, grace) in enumerate(asked, 1):
-                threads.append(begin(lambda name=name, grace=grace: ask(name, grace)))  # type: ignore[misc]
+            for place, (name, delay) in enumerate(asked, 1):
+                threads.append(begin(lambda name=name, delay=delay: ask(name, delay)))  # type: ignore[misc]
                 until(lambda place=place: turns.waiting == place)  # type: ignore[misc]
         joined(threads)
         return order
 
     turns = TurnQueue(1)
-    turns.use.add("much", 10 * LATER)
-    turns.use.add("some", 5.0)
-    asked = [("much", 0.0), ("some", 0.0), ("new", 0.0), ("long", LATER + 2)]
-    assert served(turns, asked) == ["new", "some", "much", "long"]  # never later than by LATER
-    assert turns.use.of("new") > 0 == turns.use.of("nobody")
-    # A long text waits for short ones that come within its grace, not for later ones.
+    turns.recent_use.add("much", 10 * MOST_DELAY)
+    turns.recent_use.add("some", 5.0)
+    asked = [("much", 0.0), ("some", 0.0), ("new", 0.0), ("long", MOST_DELAY + 2)]
+    assert served(turns, asked) == ["new", "some", "much", "long"]  # never later than by MOST_DELAY
+    assert turns.recent_use.of("new") > 0 == turns.recent_use.of("nobody")
+    # A long text waits for short ones that come within its delay, not for later ones.
     asked = [("long", 100.0), ("short", 0.0), ("longer", 200.0), ("late", 150.0)]
     assert served(TurnQueue(1), asked) == ["short", "long", "late", "longer"]
 
 
 def test_use_halves_and_is_bounded() -> None:
     now = [100.0]
-    use = Use(lambda: now[0])
+    use = RecentUse(lambda: now[0])
     use.add("a", 8.0)
-    now[0] += HALF
+    now[0] += HALF_LIFE
     use.add("a", 1.0)
     use.add("", 5.0)
     assert (use.of("a"), use.of(""), use.of("b")) == (5.0, 0.0, 0.0)
     for number in range(2 * MOST_VIEWERS):
         use.add(f"viewer {number}", 0.001)
-    assert len(use._held) <= MOST_VIEWERS and use.of("a") == 5.0
+    assert len(use._used) <= MOST_VIEWERS and use.of("a") == 5.0
 
 
 def test_the_queue_lets_in_only_its_number_of_threads() -> None:
@@ -163,7 +172,7 @@ def test_a_turn_that_is_not_used_is_passed_on() -> None:
     def look() -> None:
         raise Gone
 
-    queue.LOOK = 30.0  # nobody looks while they wait (the fixture puts it back)
+    queue.CHECK_EVERY = 30.0  # nobody looks while they wait (the fixture puts it back)
     with queue.turn(nobody_left):
         threads = queue_up(queue, "ab", served.append, {"a": look})
     joined(threads)
@@ -216,15 +225,15 @@ def test_long_work_lets_short_work_pass_between_its_steps_and_goes_on() -> None:
 
     threads: list[threading.Thread] = []
     with queue.turn(nobody_left):
-        step("early")  # the work has taken less than STEP
+        step("early")  # the work has taken less than SLACK
         turn = queue._turn()
         assert turn is not None
-        turn.since -= LATER  # as if it had taken long
+        turn.since -= MOST_DELAY  # as if it had taken long
         queue.give_way()
         step("late")
-        turn.held = 0.0
+        turn.used = 0.0
         with queue.turn(nobody_left):  # a turn inside the turn gives way as well
-            turn.since -= LATER
+            turn.since -= MOST_DELAY
             step("nested")
     joined(threads)
     assert order == ["after early", "early", "late", "after late", "nested", "after nested"]
@@ -243,7 +252,7 @@ def test_work_of_a_viewer_who_leaves_ends_where_it_gives_way() -> None:
         with queue.turn(nobody_left):
             pass
 
-    with pytest.raises(Gone), queue.turn(look, last=True):
+    with pytest.raises(Gone), queue.turn(look, background=True):
         other = begin(short)
         until(lambda: queue.waiting == 1)
         here[0] = False
@@ -258,7 +267,7 @@ def test_who_needs_what_a_thread_that_gave_way_makes_waits_without_a_turn(monkey
     found: list[str] = []
 
     def ask(last: bool) -> None:
-        with queue.turn(nobody_left, last=last):
+        with queue.turn(nobody_left, background=last):
             found.append(values.get("key", make))
 
     def make() -> str:

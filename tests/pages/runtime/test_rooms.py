@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pages.runtime import rooms as runtime_rooms
-from pages.runtime.rooms import GUESSES, MINUTES, SLOW, Guesses, Watch
+from pages.runtime.rooms import FREE_GUESSES, MINUTES, REFUSAL_DELAY, Guesses, Watch
 from transformer.rooms import Member, Rooms, SqliteRooms, StoreError
 from transformer.rooms.store import HERE
 
@@ -124,8 +124,8 @@ def test_who_comes_back_while_presence_is_noted_stays(rooms: Rooms, code: tuple[
 
 
 def test_an_error_of_one_look_does_not_end_the_watch(rooms: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_rooms, "LOOK", 0.001)
-    monkeypatch.setattr(runtime_rooms, "PRESENCE", 0.001)
+    monkeypatch.setattr(runtime_rooms, "LOOK_EVERY", 0.001)
+    monkeypatch.setattr(runtime_rooms, "NOTE_EVERY", 0.001)
     room, secret = rooms.open()
     told, failed = threading.Event(), threading.Event()
 
@@ -146,7 +146,7 @@ def test_an_error_of_one_look_does_not_end_the_watch(rooms: Rooms, monkeypatch: 
 def test_wrong_codes_count_by_network_and_are_forgotten() -> None:
     now = [0.0]
     guesses = Guesses(lambda: now[0])
-    assert [guesses.count("a") for _ in range(GUESSES + 1)] == [0.0] * GUESSES + [SLOW]
+    assert [guesses.count("a") for _ in range(FREE_GUESSES + 1)] == [0.0] * FREE_GUESSES + [REFUSAL_DELAY]
     assert guesses.count("b") == 0
     now[0] = MINUTES * 60 + 1
     assert guesses.count("a") == 0 and "b" not in guesses._wrong

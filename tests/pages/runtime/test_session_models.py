@@ -18,7 +18,17 @@ from pages.runtime.memory import MEMORY, weigh
 from pages.runtime.session_models import SessionModel
 from pages.runtime.shared import SharedCache, clear_caches, identity
 from tests.fuzz.folders import base
-from tests.support.app import address, app_test, checkpoints, figures, messages, model_sizes, opened_well, switch_page
+from tests.support.app import (
+    address,
+    app_test,
+    checkpoints,
+    figures,
+    kept,
+    messages,
+    model_sizes,
+    opened_well,
+    switch_page,
+)
 from tests.support.build import tiny_model, tiny_tokenizer
 from transformer.checkpoints.archive import zipped
 from transformer.checkpoints.folder import checkpoint_files
@@ -49,7 +59,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def start(page: str = "heads", models: tuple[SessionModel, ...] = (), **params: str) -> AppTest:
     app = app_test(page, **{"source": "ka lo mi", **params})
     if models:
-        app.session_state[session_models.KEY] = {session_model.name: session_model for session_model in models}
+        kept(app, session_models.OwnModels).models = {session_model.name: session_model for session_model in models}
     return opened_well(app.run())
 
 
@@ -185,14 +195,14 @@ def loading(sent: object) -> None:
     import streamlit as st
 
     from pages.frame.frame import open_frame
-    from pages.frame.state import State, current_state, store_state
+    from pages.frame.state import State, current_state, session, store_state
     from pages.registry import pages
     from pages.training import controls
 
     if "sent" not in st.session_state:
         st.session_state["sent"] = True
         store_state(State("tiny", "ka lo mi"))
-        st.session_state["headscope_unread"] = False
+        session().link_was_read = True
         st.session_state[controls.FILE] = {"file": sent}
         controls._loaded()
         del st.session_state[controls.FILE]

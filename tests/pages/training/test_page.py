@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.frame.state import KEY
 from pages.registry import pages
 from pages.runtime import session_models
 from pages.training import form, runs
 from tests.fuzz.folders import base
-from tests.support.app import address, checkpoints, messages, open_link, switch_page, written
+from tests.support.app import address, checkpoints, kept, messages, open_link, state_of, switch_page, written
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
 from transformer.live_training import presets
@@ -261,7 +260,7 @@ PLACE = {"run": 2, "step": 120, "kinds": "all", "kind": "cross", "layer": 1, "he
 
 def look(app: AppTest, place: object, scene: str = "no-mask recorded") -> AppTest:
     """The picture in the browser tells what is looked at."""
-    scene = f"{scene} {app.session_state[KEY].revision}"
+    scene = f"{scene} {state_of(app).revision}"
     app.session_state["training"] = {"ask": {"have": {}, "n": 1, "scene": scene, "place": place}}
     app.run()
     del app.session_state["training"]
@@ -312,7 +311,7 @@ def test_a_fifth_run_replaces_the_oldest_one_that_ended(shop: Shop) -> None:
     shop.runs[2].end()
     press(app)  # the seeds 1 to 4 are here
     assert shop.runs[4].experiment.seed == 5
-    kept_runs = [watched.run for watched in app.session_state[runs.RUNS]]
+    kept_runs = [watched.run for watched in kept(app, runs.Runs).watched]
     assert kept_runs == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
     assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
@@ -342,7 +341,7 @@ def test_a_refused_run_gives_a_message_and_removes_no_other_run(shop: Shop) -> N
     shop.refuses = "the queue is full, 100 runs are waiting; try again in a few minutes"
     press(app)
     assert "The queue is full, 100 runs are waiting; try again in a few minutes." in messages(app)
-    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs
 
 
 def test_commands_of_the_picture(shop: Shop) -> None:
@@ -353,9 +352,9 @@ def test_commands_of_the_picture(shop: Shop) -> None:
     assert run.told == ["pause", "go", "stop"]
     command(app, run, "again")
     assert shop.runs[1].experiment == replace(run.experiment, seed=run.experiment.seed + 1)
-    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs
     command(app, run, "remove")
-    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs[1:] and run.told[-1] == "stop"
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs[1:] and run.told[-1] == "stop"
     command(app, run, "stop")  # a run that is gone
     command(app, shop.runs[1], "burn")
     assert not app.exception and shop.runs[1].told == []
@@ -371,7 +370,7 @@ def test_a_run_that_ended_is_a_model_of_every_page(shop: Shop) -> None:
     switch_page(app, "training").run()
     assert not app.exception and len(app.get("download_button")) == 2
     for name in (page.name for page in pages() if page.opens_models):
-        assert follow(app, run, name).session_state["headscope"].checkpoint == "mine/reverse, no causal mask"
+        assert state_of(follow(app, run, name)).checkpoint == "mine/reverse, no causal mask"
         assert not app.exception and "open" not in app.query_params and not messages(app), name
         switch_page(app, "training").run()
     command(app, run, "remove")
@@ -383,10 +382,10 @@ def test_models_of_runs_that_were_stopped_evicted_or_damaged(shop: Shop) -> None
     shop.runs[0].end(zipped(base(), "x"), "stopped")
     shop.runs[0].step = 77
     app.run()
-    assert list(app.session_state[session_models.KEY]) == ["mine/reverse, 77 steps"]
-    app.session_state[session_models.KEY] = {}  # evicted: it is opened again
+    assert list(kept(app, session_models.OwnModels).models) == ["mine/reverse, 77 steps"]
+    kept(app, session_models.OwnModels).models = {}  # evicted: it is opened again
     follow(app, shop.runs[0], "lab")
-    assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse, 77 steps"
+    assert not app.exception and state_of(app).checkpoint == "mine/reverse, 77 steps"
     shop.runs.clear()
     app = trained(start(), shop, b"x")
     assert "The model of reverse cannot be opened: this file is not a complete zip" in messages(app)
@@ -395,9 +394,9 @@ def test_models_of_runs_that_were_stopped_evicted_or_damaged(shop: Shop) -> None
 
 def test_a_link_to_a_run_of_another_session_gives_a_sentence(shop: Shop) -> None:
     app = trained(start(), shop)
-    before = app.session_state["headscope"].checkpoint
+    before = state_of(app).checkpoint
     app.query_params["open"] = "<b>x</b>"
     switch_page(app, "lab").run()
     assert "The link opens the model of a run that is not on your Training page" in messages(app)
-    assert not app.exception and app.session_state["headscope"].checkpoint == before
+    assert not app.exception and state_of(app).checkpoint == before
     assert "The link opens" not in messages(app.run()) and "open" not in app.query_params

@@ -18,7 +18,7 @@ from pages.training import runs, sharing
 from pages.training.runs import RECORDED
 from tests.fuzz.folders import base
 from tests.pages.training.test_page import PAIRS, command, press
-from tests.support.app import address, checkpoints, messages, open_link, switch_page
+from tests.support.app import address, checkpoints, kept, messages, open_link, switch_page
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
 from transformer.live_training.frames import Frame
@@ -67,7 +67,7 @@ def teacher() -> AppTest:
 
 
 def watches(app: AppTest) -> list[Run]:
-    return [entry.run for entry in app.session_state[runs.RUNS]]
+    return [entry.run for entry in kept(app, runs.Runs).watched]
 
 
 def test_a_class_that_presses_train_has_one_run_for_each_experiment(code: str, shop: Shop) -> None:
@@ -82,7 +82,7 @@ def test_a_class_that_presses_train_has_one_run_for_each_experiment(code: str, s
     run.frames.append(FRAME)
     for app in members:
         app.run()
-    weighed = [key for cache, key in RECORDED.accountant.places(RECORDED)]
+    weighed = [key for cache, key in RECORDED.accountant.cache_keys(RECORDED)]
     assert len(weighed) == 2  # a run counts once, whoever watches it
 
 
@@ -107,7 +107,7 @@ def test_only_its_starter_pauses_and_stops_a_run(code: str, shop: Shop, gone: se
 
 def test_a_run_lives_as_long_as_anybody_watches_it(code: str, gone: set[str]) -> None:
     apps = [press(student(code)) for _ in range(2)]
-    (audience,) = {entry.audience for app in apps for entry in app.session_state[runs.RUNS]}
+    (audience,) = {entry.audience for app in apps for entry in kept(app, runs.Runs).watched}
     gone.add(apps[0].session_state["who"])
     assert audience.alive()
     gone.add(apps[1].session_state["who"])

@@ -77,10 +77,8 @@ function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
   products.forEach((product, i) => {
     const { head = null, ramp, axis: colAxis, group, from } = product;
     const at = xs + a + gap + i * (wide + gap);
-    const [above, corner] = [
-      { x: at, y: y + line, w: wide, h: top },
-      { x: at, y: yRows, w: wide, h },
-    ];
+    const above = { x: at, y: y + line, w: wide, h: top };
+    const corner = { x: at, y: yRows, w: wide, h };
     const [weight, key] = [sheet.key(product.weight, head), sheet.key(product.role, head)];
     const [weightShape, shape] = [[product.rows, product.cols], product.off || [side.n, product.cols]];
     if (coming) {
@@ -109,22 +107,15 @@ function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
 // x W^Q, x W^K, x W^V; in cross-attention the latter two of the encoder's output.
 function projectBoard(sheet) {
   const { u, cross, near, head, slim, d, dk, dh, heads, area } = sheet;
-  const product = (letter, role, width, ramp) => ({
-    role,
-    ramp,
-    weight: "W_" + letter.toLowerCase(),
-    weightName: near ? `W_{${head + 1}}^${letter}` : `W^${letter}`,
-    name: near ? `${letter}_{${head + 1}}` : letter,
-    head: near ? head : null,
-    from: near ? [head * width, width] : null,
-    colFrom: near ? head * width : 0,
-    rows: d,
-    cols: near ? width : heads * width,
-    axis: (near ? "" : "head·") + (letter === "V" ? "d_head" : "d_k"),
-    group: letter,
-    pick: { matrix: role },
-    slices: !near,
-  });
+  const product = (letter, role, width, ramp) => {
+    const weight = "W_" + letter.toLowerCase();
+    const axis = letter === "V" ? "d_head" : "d_k";
+    const about = { role, ramp, weight, rows: d, group: letter, pick: { matrix: role } };
+    const all = { weightName: `W^${letter}`, name: letter, cols: heads * width, axis: "head·" + axis, slices: true };
+    if (!near) return { ...about, ...all };
+    const names = { weightName: `W_{${head + 1}}^${letter}`, name: `${letter}_{${head + 1}}` };
+    return { ...about, ...names, head, from: [head * width, width], colFrom: head * width, cols: width, axis };
+  };
   const queries = product("Q", "queries", dk, sheet.q.side);
   const memoryProducts = [product("K", "keys", dk, sheet.k.side), product("V", "values", dh, sheet.k.side)];
   const role = sheet.pre ? "normed" : "x";
@@ -173,16 +164,8 @@ function outputBoard(sheet) {
   const { u, d, dh, heads, near, head, area } = sheet;
   const gap = sheet.slim ? 0.7 * u : 1.8 * u;
   const product = {
-    role: "update",
-    ramp: sheet.own,
-    weight: "W_o",
-    weightName: "W^O",
-    name: "MultiHead",
-    rows: heads * dh,
-    cols: d,
-    axis: "d_model",
-    pick: true,
-    off: sheet.data.about?.skipped && sheet.t("attention_off"),
+    ...{ role: "update", name: "MultiHead", ramp: sheet.own, weight: "W_o", weightName: "W^O", pick: true },
+    ...{ rows: heads * dh, cols: d, axis: "d_model", off: sheet.data.about?.skipped && sheet.t("attention_off") },
   };
   const left = { role: "concat", name: "Concat", ramp: sheet.own, axis: "head·d_head" };
   const a = Math.min((sheet.w0 - gap) / 2, Math.max(24 * u, area.h * 0.66));
@@ -219,12 +202,10 @@ function sumBoard(sheet) {
   const h = row * q.n;
   const w = slim ? w0 : (w0 - 2 * gap - (four ? stats.room : 0)) / (four ? 4 : 3);
   const top = sheet.top(fixed + count * h) + (four ? stats.above : 0);
-  const rectOf = (i) => ({
-    x: sheet.x0 + (slim ? 0 : i * (w + gap)),
-    y: top + line + (slim ? i * (line + h + gap) : 0),
-    w,
-    h,
-  });
+  const rectOf = (i) => {
+    const [x, y] = slim ? [0, i * (line + h + gap)] : [i * (w + gap), 0];
+    return { x: sheet.x0 + x, y: top + line + y, w, h };
+  };
   const tops = terms.map(({ role }) => sheet.data.matrix("place." + role)?.top || 0);
   terms.forEach(({ role, name, ramp, sign, pick }, i) => {
     const at = rectOf(i);

@@ -12,11 +12,8 @@ export function headBoard(sheet) {
   const labels = sheet.columnRoom(0.5 * sheet.w0);
   const low = area.h < 34 * u; // a projector: the result takes the height that the operands leave
   const share = low && !slim ? 0.16 : 0.3;
-  const strip = clamp(
-    Math.min(0.2 * sheet.w0, share * (area.h - 2 * line)),
-    (low ? 2.4 : 3.4) * u,
-    (slim ? 6 : 12) * u,
-  );
+  const wanted = Math.min(0.2 * sheet.w0, share * (area.h - 2 * line));
+  const strip = clamp(wanted, (low ? 2.4 : 3.4) * u, (slim ? 6 : 12) * u);
   const across = slim ? strip : Math.max(strip, 5.8 * u); // of Q, whose name and shape stand above it
   const fixed = labels.h + strip + 0.25 * u + line;
   const values = sheet.state.step === "values";

@@ -51,12 +51,11 @@ function headLabel(sheet, head, rect, { off = "", most = 0, ...more } = /** @typ
   if (!text) return;
   if (off && both) {
     const at = { ...rect, x: rect.x + wide(text) + 0.45 * u, w: rest - 0.45 * u };
-    const key = `off:${sheet.headKey(head)}`;
-    sheet.add({ key, kind: "text", text: off, ...at, h: 1.4 * u, size: 1, colour: "dim" });
+    sheet.text(`off:${sheet.headKey(head)}`, off, at, { colour: "dim" });
     rect = { ...rect, w: wide(text) };
   }
-  const look = { text, h: 1.4 * sheet.u, size: 1, weight: chosen ? 600 : 400, colour: chosen ? "ink" : "dim" };
-  sheet.add({ key: `name:${sheet.headKey(head)}`, kind: "text", ...rect, ...look, ...more });
+  const look = chosen ? { weight: 600 } : { colour: "dim" };
+  sheet.text(`name:${sheet.headKey(head)}`, text, rect, { ...look, ...more });
 }
 
 // Numbers above narrow columns of heads: all, or every second, third, ...
@@ -66,19 +65,15 @@ function headRow(sheet, y, { x, width, step }) {
   const every = Math.max(1, Math.ceil((numberWidth + 0.3 * u) / step));
   for (let head = 0; head < heads; head += every) {
     const textWidth = Math.max(width, numberWidth);
-    const left = clamp(
-      x + head * step + (width - textWidth) / 2,
-      sheet.area.x,
-      sheet.area.x + sheet.area.w - textWidth,
-    );
+    const right = sheet.area.x + sheet.area.w - textWidth;
+    const left = clamp(x + head * step + (width - textWidth) / 2, sheet.area.x, right);
     headLabel(sheet, head, { x: left, y, w: textWidth }, { align: "center" });
   }
   // What the numbers count, where there is no space for "head 1" in each column.
   const named = mathWidth(sheet.t("attention_head", { n: heads }), true) * u <= width;
   const word = sheet.t("attention_heads");
   if (named || mathWidth(word) * u > sheet.tw) return;
-  const at = { x: sheet.area.x, y, w: sheet.tw, h: 1.4 * u };
-  sheet.add({ key: "name:heads", kind: "text", text: word, ...at, size: 1, align: "right", colour: "dim" });
+  sheet.text("name:heads", word, { x: sheet.area.x, y, w: sheet.tw }, { align: "right", colour: "dim" });
 }
 
 // Widths of h parts of a row with gaps between them.
@@ -128,7 +123,7 @@ function splitAll(sheet, { letter, role, side, cols, axis }, y, h) {
   const wholeKey = sheet.key(role);
   const band = { x: sheet.x0, y: y + sheet.line, w: sheet.w0, h };
   sheet.title(wholeKey, letter, [1, sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
-  sheet.unseen(wholeKey + ":band", band);
+  sheet.box(wholeKey + ":band", band); // unseen: the blocks of the heads grow from it
   for (const head of headsOf(sheet)) {
     const at = { ...band, x: sheet.x0 + head * step, w: width };
     const more = { ramp: side.side, side, colAxis: axis, group: "h" + head, top: sheet.whole(role) };

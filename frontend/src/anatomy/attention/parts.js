@@ -1,3 +1,4 @@
+import { Pen } from "../stage/pen.js";
 import { traceName } from "../walk.js";
 import { formatCount } from "../format.js";
 import { clamp, lettersWidth, mathWidth, sheetScale } from "../stage/measure.js";
@@ -17,22 +18,22 @@ const JOINED = {
 };
 
 // The sheet on which a board is drawn: it knows the sub-layer, sizes and sides of the state, and collects items.
-export class AttentionSheet {
-  /** @type {any} */ area;
-  /** @type {any} */ ctx;
-  /** @type {any} */ data;
-  /** @type {any} */ items;
-  /** @type {any} */ state;
-  /** @type {Translate} */ t;
-  /** @type {any} */ u;
+export class AttentionSheet extends Pen {
   constructor(ctx) {
+    super(ctx);
     const { state, data, unit, t, narrow } = ctx;
-    const rim = 0.4 * unit; // for outlines
-    const area = { x: ctx.area.x + rim, y: ctx.area.y + rim, w: ctx.area.w - 2 * rim, h: ctx.area.h - 2 * rim };
     const { config } = data;
+    const rim = 0.4 * unit; // for outlines
+    this.area = { x: ctx.area.x + rim, y: ctx.area.y + rim, w: ctx.area.w - 2 * rim, h: ctx.area.h - 2 * rim };
+    const { area } = this;
+    this.state = state;
+    this.data = data;
+    this.config = config;
+    this.t = t;
+    this.u = unit;
     const decoder = state.place.startsWith("decoder");
     const cross = state.place === "decoder.cross";
-    Object.assign(this, { ctx, state, data, area, config, t, u: unit, cross, items: [] });
+    this.cross = cross;
     this.slim = Boolean(narrow) || area.w < 33 * unit;
     this.name = traceName(state);
     this.pre = config.norm === "pre";
@@ -44,19 +45,14 @@ export class AttentionSheet {
     this.dh = config.d_head || config.d_model / config.heads;
     this.near = state.zoom === "head";
     this.head = clamp(state.head, 0, this.heads - 1);
-    const side = (name) => {
-      const labels = data.labels(name === "target" ? "target_in" : "source");
-      return { side: name, labels, n: labels.length };
+    // The two sides of attention: queries as rows, and keys. Rows after t are not decoded yet.
+    const sideOf = (axis, side, late) => {
+      const labels = data.labels(side === "target" ? "target_in" : "source");
+      return { axis, side, labels, n: labels.length, late };
     };
     const querySide = decoder ? "target" : "source";
-    // The two sides of attention: queries as rows, and keys. Rows after t are not decoded yet.
-    this.q = {
-      axis: "query",
-      ...side(querySide),
-      ...(decoder ? { late: { dimAfter: state.t, current: state.t } } : {}),
-    };
-    const late = decoder && !cross ? { late: { dimAfter: state.t } } : {};
-    this.k = { axis: "key", ...side(cross ? "source" : querySide), ...late };
+    this.q = sideOf("query", querySide, decoder ? { dimAfter: state.t, current: state.t } : {});
+    this.k = sideOf("key", cross ? "source" : querySide, decoder && !cross ? { dimAfter: state.t } : {});
     this.own = cross ? "cross" : querySide;
     // Heights of a row and of all rows of a matrix. On a page that scrolls, the height is limited: a step that needs
     // less (natural) than another step still gets the larger height.
@@ -78,11 +74,6 @@ export class AttentionSheet {
     return `m:${this.name}.${role}${head === null ? "" : ".h" + head}`;
   }
 
-  add(item) {
-    this.items.push(item);
-    return item;
-  }
-
   // The origin of new items of this sub-layer if nothing nearer exists.
   get home() {
     return [this.key("x"), `box:${this.state.place}`];
@@ -90,16 +81,9 @@ export class AttentionSheet {
 
   // A matrix of the place's pack ("place.x") or of the weights ("W_q"); its outline until its numbers have arrived. Its
   // key is made from `role` (or the name) and the head. side: of its rows; from: [first, count] columns.
-  matrix(name, rect, options = {}) {
-    const {
-      head = null,
-      role = name.replace("place.", ""),
-      side,
-      transposed,
-      from,
-      parent = [],
-      ...more
-    } = /** @type {any} */ (options);
+  matrix(name, rect, options = /** @type {any} */ ({})) {
+    const { head = null, role = name.replace("place.", ""), side, transposed, from, ...rest } = options;
+    const { parent = [], ...more } = rest;
     const key = this.key(role, head);
     const wants = { ...(head === null || from ? {} : { head }), ...(transposed ? { transposed } : {}) };
     const wholeKey = this.key(role);
@@ -117,11 +101,6 @@ export class AttentionSheet {
   // A head's columns of a matrix of all heads side by side.
   slice(role, size, head) {
     return { key: this.key(role), from: head * this[size], to: (head + 1) * this[size] };
-  }
-
-  outline(key, rect, more = {}) {
-    const look = { fill: null, stroke: "line", dash: true, radius: 2 };
-    return this.add({ key: key + ":wait", kind: "box", ...rect, ...look, ...more });
   }
 
   // The outline of the result of a later step.
@@ -147,30 +126,30 @@ export class AttentionSheet {
     const both = says && wide + 0.4 * u * share + more <= w + 0.01;
     const used = both ? wide + 0.4 * u * share + more : wide;
     const left = align === "right" ? x + w - used : align === "center" ? x + (w - used) / 2 : x;
-    const line = { h: 1.4 * u, alpha, align: "left", parent: [key] };
+    const line = { alpha, parent: [key] };
     const shrunk = clamp((size * w) / textWidth(text), 0.6, size * share);
-    this.add({ key: "name:" + key, kind: "math", text, x: left, y, w: wide, size: shrunk, colour: "ink", ...line });
+    this.text("name:" + key, text, { x: left, y, w: wide }, { kind: "math", size: shrunk, ...line });
     if (!both) return;
     const at = { x: left + wide + 0.4 * u * share, y, w: more };
-    this.add({ key: "shape:" + key, kind: "text", text: says, ...at, size: 0.92 * share, colour: "dim", ...line });
+    this.text("shape:" + key, says, at, { size: 0.92 * share, colour: "dim", ...line });
     const scale = top ? sheetScale(top) : "";
     const end = { x: at.x + more + 0.3 * u, y, w: (lettersWidth(scale) * 0.9 + 0.2) * u };
-    if (!scale || end.x + end.w > x + w) return;
-    this.add({ key: "scale:" + key, kind: "text", text: scale, ...end, size: 0.9, colour: "dim", ...line });
+    if (scale && end.x + end.w <= x + w) this.text("scale:" + key, scale, end, { size: 0.9, colour: "dim", ...line });
+  }
+
+  text(key, text, rect, look = {}) {
+    return this.add({ key, kind: "text", text, h: 1.4 * this.u, size: 1, ...rect, ...look });
   }
 
   // Labels of rows; the first labels of a side are the ones that all zooms have.
   rowTokens(side, y, h, { x = this.area.x, w = this.tw } = {}) {
-    const rect = { x, y, w, h };
-    const key = this.once(`tokens:${side.side}`);
-    const look = { align: "right", labels: side.labels, colour: side.side, axis: side.axis, ...side.late };
-    this.add({ key, kind: "tokens", orient: "rows", ...rect, ...look });
+    const look = { colour: side.side, axis: side.axis, ...side.late };
+    this.tokens(this.once(`tokens:${side.side}`), side.labels, { x, y, w, h }, look);
   }
 
   columnTokens(side, rect) {
-    const key = this.once(`tokens:${side.side}:columns`);
-    const look = { labels: side.labels, colour: side.side, axis: side.axis, ...side.late };
-    this.add({ key, kind: "tokens", orient: "columns", ...rect, ...look });
+    const look = { orient: "columns", align: undefined, colour: side.side, axis: side.axis, ...side.late };
+    this.tokens(this.once(`tokens:${side.side}:columns`), side.labels, rect, look);
   }
 
   once(key) {
@@ -189,41 +168,33 @@ export class AttentionSheet {
   }
 
   // A sign of arithmetic around a point.
-  sign(name, text, x, y, more = {}) {
+  sign(name, text, x, y, look = {}) {
     const { u } = this;
     const rect = { x: x - 0.9 * u, y: y - 0.9 * u, w: 1.8 * u, h: 1.8 * u };
-    this.add({ key: `sign:${this.name}.${name}`, kind: "math", text, ...rect, size: 1.35, align: "center", ...more });
+    this.text(`sign:${this.name}.${name}`, text, rect, { kind: "math", size: 1.35, align: "center", ...look });
   }
 
-  note(name, text, rect, more = {}) {
-    const look = { h: 1.4 * this.u, size: 1, colour: "dim" };
-    this.add({ key: `note:${this.name}.${name}`, kind: "math", text, ...look, ...rect, ...more });
+  note(name, text, rect, look = {}) {
+    this.text(`note:${this.name}.${name}`, text, rect, { kind: "math", colour: "dim", ...look });
   }
 
-  arrow(name, points, more = {}) {
-    const [xs, ys] = [0, 1].map((odd) => points.filter((_, i) => i % 2 === odd));
-    const [x, y] = [Math.min(...xs), Math.min(...ys)];
-    const frame = { x, y, w: Math.max(...xs) - x, h: Math.max(...ys) - y };
-    const look = { colour: "dim", weight: 1.8 };
-    this.add({ key: `arrow:${this.name}.${name}`, kind: "arrow", points, ...frame, ...look, ...more });
+  arrow(name, points, look = {}) {
+    this.path(`arrow:${this.name}.${name}`, points, { colour: "dim", weight: 1.8, ...look });
   }
 
   // The frame around a head's part of a matrix.
-  frame(name, rect, more = {}) {
-    const look = { fill: null, stroke: "ink", radius: 2, weight: 2, z: 1 };
-    const frameKey = this.key(name, this.head);
-    const parent = [frameKey, this.key("head_outputs", this.head), this.key(name)];
-    this.add({ key: `frame:${this.name}.${name}`, kind: "box", ...rect, ...look, parent, ...more });
+  frame(name, rect, look = {}) {
+    const parent = [this.key(name, this.head), this.key("head_outputs", this.head), this.key(name)];
+    this.box(`frame:${this.name}.${name}`, rect, { stroke: "ink", radius: 2, weight: 2, z: 1, parent, ...look });
   }
 
   // A rectangle that stands for a head: a click opens the head. The head chosen last is framed.
   opens(head, rect, more = {}) {
     const label = this.t("attention_open_head", { n: head + 1, heads: this.heads });
     const [chosen, off] = [head === this.head, this.off(head)];
-    const stroke = chosen ? "ink" : off ? "dim" : null;
-    const look = { fill: null, stroke, dash: Boolean(off), weight: 1.5, radius: 6, z: -1 };
+    const look = { stroke: chosen ? "ink" : off ? "dim" : null, dash: Boolean(off), weight: 1.5, radius: 6, z: -1 };
     const way = { go: { zoom: "head", head }, label, tip: off ? [label, off] : [label] };
-    this.add({ key: this.headKey(head), kind: "box", ...rect, ...look, ...way, ...more });
+    this.box(this.headKey(head), rect, { ...look, ...way, ...more });
   }
 
   // The end of the scale of all heads together, so that a part has the colours of the whole.
@@ -246,11 +217,6 @@ export class AttentionSheet {
       const at = { x: x + head * wide, y, w: wide, h };
       this.matrix("place." + role, at, { ...look, head });
     }
-  }
-
-  // An invisible rectangle from which other items grow.
-  unseen(key, rect) {
-    this.add({ key, kind: "box", ...rect, fill: null, stroke: null });
   }
 
   headKey(head) {

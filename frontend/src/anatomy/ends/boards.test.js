@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { feedForwardBoard, feedForwardBoardHeight } from "../feedforward/board.js";
 import { byKey, faultsOf, textsOf } from "../testing/faults.js";
-import { embeddingBoard, embeddingBoardHeight, outputBoard, outputBoardHeight } from "./embedding.js";
+import { embeddingBoard, embeddingBoardHeight } from "./embedding.js";
+import { outputBoard } from "./output.js";
+import { outputBoardHeight } from "./room.js";
 import { ENDS_TEXTS } from "./texts.js";
 
 // The boards of embedding, feed-forward and output: what stands where, over sizes and shapes.

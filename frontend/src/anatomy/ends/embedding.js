@@ -1,7 +1,4 @@
-import { Pen, NAME_SIZE, PALE, insideOf, labelRoom } from "./pen.js";
-import { rimOf, rowRect, rowRects, numbersFit } from "./pen.js";
-import { outputScene } from "./output.js";
-import { outputSceneHeight } from "./room.js";
+import { BoardPen, NAME_SIZE, PALE, insideOf, labelRoom, rimOf, rowRect, rowRects, numbersFit } from "./pen.js";
 import { formatCount } from "../format.js";
 import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
 
@@ -11,9 +8,6 @@ const SIGN = 2.2; // units for a sign between two matrices
 const TIMES = 4.6; // units for "x 16" and its root
 const LEAST = 46; // units of width from which all matrices stand side by side
 const SLIM = 4.5; // units of width of a matrix that leaves space for another
-
-export const outputBoard = (ctx) => outputScene(ctx);
-export const outputBoardHeight = (ctx) => outputSceneHeight(ctx);
 
 function boardPlan(ctx) {
   const { data, state, unit, area } = ctx;
@@ -26,7 +20,7 @@ function boardPlan(ctx) {
   const label = labelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7 * unit);
   const id = (lettersWidth(formatCount(vocab - 1)) * 0.9 + 0.3) * unit;
   const note = 1.7 * unit; // the last line
-  const factor = (data.about && data.about.factor) ?? (scaled ? Math.sqrt(d) : 1);
+  const factor = data.about?.factor ?? (scaled ? Math.sqrt(d) : 1);
   const sizes = { d, vocab, positions, scaled, factor, n: labels.length };
   const plan = { note, ctx, unit, inside, side, labels, small, label, id, ...sizes };
   return { ...plan, ...(small ? narrowLayout(plan) : wideLayout(plan)) };
@@ -122,7 +116,7 @@ export function embeddingBoard(ctx) {
   const plan = boardPlan(ctx);
   const { state, data } = ctx;
   const target = state.place === "target";
-  const pen = new Pen(ctx, target ? "target" : "source");
+  const pen = new BoardPen(ctx, target ? "target" : "source");
   /** @type {any} */
   const board = { ...plan, pen, key: (name) => `m:${state.place}.${name}`, step: state.step };
   const strips = { embedding: `${state.place}.embedding`, positions: `${state.place}.positions` };
@@ -154,12 +148,8 @@ function drawNumbers(board, key, numbers, { x, w }, rect, more = {}) {
   for (const i of numbersFit(numbers.length, space, 1.02 * unit, line.current)) {
     const y = rect.y + (i + 0.5) * space - 0.65 * size * unit;
     const alpha = paleFrom(board, i) * (more.alpha ?? 1);
-    pen.text(
-      `${key}:${i}`,
-      formatCount(numbers[i]),
-      { x, y, w },
-      { size, align: "right", colour: "dim", ...more, alpha },
-    );
+    const look = { size, align: "right", colour: "dim", ...more, alpha };
+    pen.text(`${key}:${i}`, formatCount(numbers[i]), { x, y, w }, look);
   }
 }
 
@@ -170,12 +160,9 @@ function drawTable(board) {
   const numbers = ctx.data.ids(side);
   const idle = step === "row" ? 1 : PALE;
   const count = formatCount(vocab);
-  pen.box(`box:${ctx.state.place}.table`, table, {
-    fill: "panel",
-    stroke: "line",
-    tip: [ctx.t("ends_table_tip", { rows: count })],
-    z: -1,
-  });
+  const parent = `box:${ctx.state.place}.table`;
+  const tableTip = [ctx.t("ends_table_tip", { rows: count })];
+  pen.box(parent, table, { fill: "panel", stroke: "line", tip: tableTip, z: -1 });
   pen.named(`m:${ctx.state.place}.E`, "E", [vocab, d], { ...table, w: rows.x - table.x - 0.2 * unit });
   drawNumbers(board, `id:${side}`, numbers, ids, rows);
   const matrix = get("rows");
@@ -184,55 +171,39 @@ function drawTable(board) {
   const space = rows.h / n;
   const [highest, lowest] = [table.y + thick / 2, table.y + table.h - thick / 2];
   const heightOf = (id) => clamp(table.y + (id + 0.5) * cell, highest, lowest);
-  const scale = matrix ? matrix.top : undefined;
   const drawnRows = new Set();
   for (let i = 0; i < n; i++) {
     const y = heightOf(numbers[i]);
     const row = rows.y + (i + 0.5) * space;
     const current = i === line.current;
-    const more = {
-      colour: pen.colour,
-      weight: current ? 2 : 1,
-      alpha: paleFrom(board, i) * idle * (current || n < 24 ? 0.85 : 0.5),
-    };
-    pen.line(`to:${side}:${i}`, [ids.x + ids.w + 0.3 * unit, row, table.x, y], more);
-    pen.line(`from:${side}:${i}`, [table.x + table.w, y, rows.x - 0.15 * unit, row], more);
+    const alpha = paleFrom(board, i) * idle * (current || n < 24 ? 0.85 : 0.5);
+    const more = { colour: pen.colour, weight: current ? 2 : 1, alpha };
+    pen.path(`to:${side}:${i}`, [ids.x + ids.w + 0.3 * unit, row, table.x, y], more);
+    pen.path(`from:${side}:${i}`, [table.x + table.w, y, rows.x - 0.15 * unit, row], more);
     if (drawnRows.has(numbers[i])) continue;
     drawnRows.add(numbers[i]);
     const tip = [ctx.t("ends_row_tip", { token: labels[i], id: formatCount(numbers[i]), rows: count })];
     const strip = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
-    const parent = `box:${ctx.state.place}.table`;
-    if (matrix)
-      pen.matrix(`row:${side}:${numbers[i]}`, rowRect(matrix, i), strip, { outline: null, parent, top: scale, tip });
-    else pen.box(`row:${side}:${numbers[i]}:wait`, strip, { fill: "dim", strength: 0.5, radius: 0, parent });
+    const key = `row:${side}:${numbers[i]}`;
+    if (matrix) pen.matrix(key, rowRect(matrix, i), strip, { outline: null, parent, top: matrix.top, tip });
+    else pen.box(`${key}:wait`, strip, { fill: "dim", strength: 0.5, radius: 0, parent });
   }
-  const box = ctx.data.header.boxes && ctx.data.header.boxes[`${ctx.state.place}.embedding`];
-  const shared = (box && box.shared_with && box.shared_with.length) || 0;
-  const texts = shared > 1 ? ["ends_one_table", "ends_one_table_short"] : [];
+  const shared = ctx.data.header.boxes?.[`${ctx.state.place}.embedding`]?.shared_with;
+  const texts = shared?.length > 1 ? ["ends_one_table", "ends_one_table_short"] : [];
   if (step === "plus" && positions === "none") texts.splice(0, 2, "ends_no_positions", "ends_no_positions_short");
   const noteRect = { x: inside.x, y: inside.y + inside.h - note + 0.3 * unit, w: inside.w };
   if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, noteRect);
 }
 
 function drawRows(board) {
-  const { pen, key, get, rows, line, n, d, step, small } = board;
+  const { pen, key, get, rows, line, n, d, step, small, unit } = board;
   const [matrix, scaled] = [get("rows"), get("embedding")];
   // After the multiplication, on one scale with its result, so that the growth is visible.
   const top = step !== "row" && scaled ? scaled.top : undefined;
-  const alpha = step === "plus" ? 0.55 : 1;
-  const more = {
-    ...line,
-    colAxis: "d_model",
-    top,
-    alpha,
-    pick: step === "row",
-    parent: `box:${board.ctx.state.place}.table`,
-  };
-  pen.full(key("rows"), matrix, rows, "E[id]", [n, d], {
-    ...more,
-    ...(step === "plus" ? { group: "aside" } : {}),
-    room: rows.w + (small ? 0 : 2 * board.unit),
-  });
+  const aside = step === "plus" ? { alpha: 0.55, group: "aside" } : {};
+  const room = rows.w + (small ? 0 : 2 * unit);
+  const look = { ...line, colAxis: "d_model", top, ...aside, pick: step === "row", room };
+  pen.full(key("rows"), matrix, rows, "E[id]", [n, d], { ...look, parent: `box:${board.ctx.state.place}.table` });
 }
 
 function drawTimes(board) {
@@ -244,38 +215,22 @@ function drawTimes(board) {
     if (!small) pen.coming(key("embedding"), embedding, name, [n, d], embedding.w + 3.4 * unit);
     return;
   }
-  const idle = step === "plus" ? PALE : 1;
   const number = `× ${drawFactor(factor)}`;
   const same = scaled && Math.abs(factor - Math.sqrt(d)) < 1e-6;
+  const { x, y, w, h } = times;
+  const look = { align: "center", alpha: step === "plus" ? PALE : 1 };
   if (small) {
-    const text = fittingText(same ? [`${number}, ${root}`, number] : number, times.w, unit);
-    pen.math(
-      "emb:times",
-      text,
-      { x: times.x, y: times.y + 0.2 * unit, w: times.w },
-      { align: "center", alpha: idle, parent: key("rows") },
-    );
+    const text = fittingText(same ? [`${number}, ${root}`, number] : number, w, unit);
+    pen.math("emb:times", text, { x, y: y + 0.2 * unit, w }, { ...look, parent: key("rows") });
   } else {
-    const middle = times.y + times.h / 2;
-    pen.math(
-      "emb:times",
-      number,
-      { x: times.x, y: middle - (same ? 1.4 : 0.7) * unit, w: times.w },
-      { size: 1.15, align: "center", alpha: idle },
-    );
-    if (same)
-      pen.math(
-        "emb:root",
-        `= ${root}`,
-        { x: times.x, y: middle + 0.1 * unit, w: times.w },
-        { size: 0.9, align: "center", colour: "dim", alpha: idle },
-      );
+    const middle = y + h / 2;
+    pen.math("emb:times", number, { x, y: middle - (same ? 1.4 : 0.7) * unit, w }, { size: 1.15, ...look });
+    const below = { x, y: middle + 0.1 * unit, w };
+    if (same) pen.math("emb:root", `= ${root}`, below, { size: 0.9, colour: "dim", ...look });
   }
-  const more = { ...line, colAxis: "d_model", pick: step === "times", parent: key("rows") };
-  pen.full(key("embedding"), get("embedding"), embedding, name, [n, d], {
-    ...more,
-    room: embedding.w + (small ? 1 : 3.4) * unit,
-  });
+  const room = embedding.w + (small ? 1 : 3.4) * unit;
+  const more = { ...line, colAxis: "d_model", pick: step === "times", parent: key("rows"), room };
+  pen.full(key("embedding"), get("embedding"), embedding, name, [n, d], more);
 }
 
 const drawFactor = (factor) => String(Number(factor.toFixed(2)));
@@ -298,7 +253,7 @@ function drawPlus(board) {
   const more = { ...line, colAxis: "d_model", top };
   if (!none) {
     pen.sign("emb:plus", "+", plus);
-    const ids = (ctx.data.about && ctx.data.about.position_ids) || Array.from({ length: n }, (_, i) => i);
+    const ids = ctx.data.about?.position_ids || Array.from({ length: n }, (_, i) => i);
     if (number > unit) drawNumbers(board, "pos", ids, numbers, positionsAt, { parent: key("positions") });
     pen.full(key("positions"), added, positionsAt, symbol, [n, d], { ...more, room: titleWidth });
   }

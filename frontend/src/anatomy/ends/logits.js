@@ -42,17 +42,14 @@ export function allLogits(board) {
     const h = Math.max(1, (plotRect.h * count) / most);
     const ends = [low + (i * span) / BINS, low + ((i + 1) * span) / BINS].map((value) => formatCell(value, "logit"));
     const tip = [ctx.t("ends_bin_tip", { n: formatCount(count), low: ends[0], high: ends[1] })];
-    pen.box(
-      `out:bin:${i}`,
-      { x: all.x + (i * all.w) / BINS, y: base - h, w: all.w / BINS - 0.5, h },
-      { fill: "dim", strength: 0.35, radius: 0, tip },
-    );
+    const bin = { x: all.x + (i * all.w) / BINS, y: base - h, w: all.w / BINS - 0.5, h };
+    pen.box(`out:bin:${i}`, bin, { fill: "dim", strength: 0.35, radius: 0, tip });
   });
-  pen.line("out:axis", [all.x, base, all.x + all.w, base], { colour: "line" });
+  pen.path("out:axis", [all.x, base, all.x + all.w, base], { colour: "line" });
   const logits = ctx.data.outputs.logit.subarray(t * many, (t + 1) * many);
   ids.forEach((id, i) => {
     const x = toX(logits[i]);
-    pen.line(`out:mark:${id}`, [x, base, x, base + 0.45 * unit], { colour: "target", weight: 1.5, parent: `bar:${i}` });
+    pen.path(`out:mark:${id}`, [x, base, x, base + 0.45 * unit], { colour: "target", weight: 1.5, parent: `bar:${i}` });
   });
   const y = base + 0.4 * unit;
   const third = all.w / 3;

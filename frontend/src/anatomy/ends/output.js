@@ -1,4 +1,4 @@
-import { Pen, NAME_SIZE, PALE, rowRect } from "./pen.js";
+import { BoardPen, NAME_SIZE, PALE, rowRect } from "./pen.js";
 import { clamp, fittingText, mathWidth } from "../stage/measure.js";
 import { allLogits, logitScale } from "./logits.js";
 import { outputPlan } from "./room.js";
@@ -8,19 +8,15 @@ import { INNER_STEPS } from "../../state/generated.js";
 // Output at the zoom "sub" (section 3.4): row t of the decoder's output times the embedding table, softmax, the chosen
 // word, and its way back to the input. The words of the ten largest logits keep their lines over all steps.
 
-export function outputScene(ctx) {
+export function outputBoard(ctx) {
   const plan = outputPlan(ctx);
   const { data, state } = ctx;
-  const pen = new Pen(ctx, "target");
+  const pen = new BoardPen(ctx, "target");
+  const steps = INNER_STEPS.output;
+  const later = (step) => steps.indexOf(state.step) >= steps.indexOf(step);
+  const get = (name) => data.matrix(`place.${name}`);
   /** @type {any} */
-  const board = {
-    ...plan,
-    pen,
-    step: state.step,
-    key: (name) => `m:output.${name}`,
-    get: (name) => data.matrix(`place.${name}`),
-  };
-  board.later = (step) => INNER_STEPS.output.indexOf(state.step) >= INNER_STEPS.output.indexOf(step);
+  const board = { ...plan, pen, step: state.step, key: (name) => `m:output.${name}`, get, later };
   drawHidden(board);
   drawTable(board);
   if (board.later("logits")) drawWords(board);
@@ -40,58 +36,36 @@ function drawHidden(board) {
   const visibleLabels = back ? labels.map((label, i) => (i === next ? "" : label)) : labels;
   const current = back && next < m ? next : t;
   pen.tokens("tokens:target", visibleLabels, tokens, { axis: "step", current, dimAfter: current });
-  const more = {
-    rowAxis: "step",
-    colAxis: "d_model",
-    rowLabels: labels,
-    current: t,
-    dimAfter: t,
-    alpha: step === "hidden" ? 1 : 0.55,
-  };
   const nameWidth = small ? hidden.w : board.table.x - hidden.x - 0.3 * unit;
   const words = ctx.t("ends_hidden");
   const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < nameWidth ? `${words} h` : "h";
-  pen.full(key("hidden"), matrix, hidden, named, [m, d], {
-    ...more,
-    pick: step === "hidden",
-    room: nameWidth,
-    nameAlpha: 1,
-  });
-  const rect = matrix && rowRect(matrix, t);
-  pen.matrix(key("hidden.row"), rect, strip, {
-    colAxis: "d_model",
-    top: matrix ? matrix.top : undefined,
-    parent: key("hidden"),
-    rowLabels: [labels[t]],
-  });
+  const axes = { rowAxis: "step", colAxis: "d_model", rowLabels: labels, current: t, dimAfter: t };
+  const alpha = step === "hidden" ? 1 : 0.55;
+  const look = { ...axes, alpha, pick: step === "hidden", room: nameWidth, nameAlpha: 1 };
+  pen.full(key("hidden"), matrix, hidden, named, [m, d], look);
+  const rowLook = { colAxis: "d_model", top: matrix?.top, parent: key("hidden"), rowLabels: [labels[t]] };
+  pen.matrix(key("hidden.row"), matrix && rowRect(matrix, t), strip, rowLook);
   const y = hidden.y + ((t + 0.5) * hidden.h) / m;
+  const lift = { colour: "target", tip: true, weight: 1.5 };
   if (small) {
     const wide = strip.x - board.table.x - 0.3 * unit;
     pen.math("name:h", "h_t", { x: board.table.x, y: strip.y - 0.05 * unit, w: wide }, { align: "right" });
     const over = hidden.y + hidden.h + 1.75 * unit;
     const mid = strip.x + strip.w / 2;
-    pen.line("out:lift", [hidden.x + hidden.w + 2, y, lanes.right, y, lanes.right, over, mid, over, mid, strip.y - 2], {
-      colour: "target",
-      tip: true,
-      round: 4,
-      weight: 1.5,
-    });
+    const way = [lanes.right, y, lanes.right, over, mid, over, mid, strip.y - 2];
+    pen.path("out:lift", [hidden.x + hidden.w + 2, y, ...way], { ...lift, round: 4 });
     return;
   }
-  pen.named("h", "h_t", [1, d], { ...strip });
+  pen.named("h", "h_t", [1, d], strip);
   const turn = strip.x - board.rows.x + board.table.x - 1.4 * unit;
   const middle = strip.y + strip.h / 2;
-  pen.line("out:lift", [hidden.x + hidden.w + 3, y, turn, y, turn, middle, strip.x - 4, middle], {
-    colour: "target",
-    tip: true,
-    round: 6,
-    weight: 1.5,
-  });
+  const way = [turn, y, turn, middle, strip.x - 4, middle];
+  pen.path("out:lift", [hidden.x + hidden.w + 3, y, ...way], { ...lift, round: 6 });
 }
 
 // The embedding table again, and the rows of the most likely words.
 function drawTable(board) {
-  const { pen, ctx, key, get, table, rows, ids, words, vocab, d, many, unit, slot, later, step, small, note } = board;
+  const { pen, ctx, key, get, table, rows, ids, words, vocab, d, many, unit, slot, later, step, small } = board;
   const letter = board.table_name;
   const rowsNamed = [`${letter}[id]`, letter];
   const named = { ...table, w: rows.x - table.x - 0.2 * unit };
@@ -102,14 +76,9 @@ function drawTable(board) {
     return;
   }
   const alpha = step === "logits" ? 1 : PALE;
-  pen.box("box:output.table", table, {
-    fill: "panel",
-    stroke: "line",
-    alpha,
-    tip: [ctx.t(letter === "E" ? "ends_table_tip" : "ends_matrix_tip", { rows: count })],
-    z: -1,
-    parent: "out:table:wait",
-  });
+  const parent = "box:output.table";
+  const tableTip = [ctx.t(letter === "E" ? "ends_table_tip" : "ends_matrix_tip", { rows: count })];
+  pen.box(parent, table, { fill: "panel", stroke: "line", alpha, tip: tableTip, z: -1, parent: "out:table:wait" });
   pen.named("out:table", letter, [vocab, d], named, { alpha });
   const matrix = get("rows");
   const cell = table.h / vocab;
@@ -118,244 +87,140 @@ function drawTable(board) {
     const y = clamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
     const tip = [ctx.t("ends_row_tip", { token: words[i], id: formatCount(id), rows: count })];
     const rect = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
-    const more = { outline: null, alpha, top: matrix ? matrix.top : undefined, tip, parent: "box:output.table" };
-    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), rect, more);
-    const end = rows.y + (i + 0.5) * slot;
-    pen.line(`out:from:${id}`, [table.x + table.w, y, rows.x - 0.15 * unit, end], {
-      colour: "target",
-      alpha: alpha * 0.8,
-    });
+    const look = { outline: null, alpha, top: matrix?.top, tip, parent };
+    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), rect, look);
+    const points = [table.x + table.w, y, rows.x - 0.15 * unit, rows.y + (i + 0.5) * slot];
+    pen.path(`out:from:${id}`, points, { colour: "target", alpha: alpha * 0.8 });
   });
-  const more = { rowAxis: "word", colAxis: "d_model", rowLabels: words, alpha, parent: "box:output.table" };
-  pen.full(key("rows"), matrix, rows, rowsNamed, [many, d], { ...more, room: rows.w + (small ? 0 : 0.6 * unit) });
-  const box = ctx.data.header.boxes && ctx.data.header.boxes.output;
-  if (step !== "logits" || !box || !box.shared_with || box.shared_with.length < 2) return;
-  pen.note(
-    "note:output",
-    ["ends_one_table", "ends_one_table_short"],
-    { rows: count },
-    { ...note, y: note.y + 0.1 * unit },
-  );
+  const room = rows.w + (small ? 0 : 0.6 * unit);
+  const look = { rowAxis: "word", colAxis: "d_model", rowLabels: words, alpha, parent, room };
+  pen.full(key("rows"), matrix, rows, rowsNamed, [many, d], look);
+  const shared = ctx.data.header.boxes?.output?.shared_with;
+  if (step !== "logits" || !(shared?.length > 1)) return;
+  pen.note("note:output", ["ends_one_table", "ends_one_table_short"], { rows: count }, noteRect(board));
 }
 
+const noteRect = ({ note, unit }) => ({ ...note, y: note.y + 0.1 * unit });
 const tensorName = ({ chosen }) => (chosen.at < 0 ? "chosen" : chosen.at);
-export const probabilityText = (value) => value.toFixed(4);
+const probabilityText = (value) => value.toFixed(4);
 
 function drawWords(board) {
-  const {
-    pen,
-    ctx,
-    ids,
-    words,
-    t,
-    many,
-    rows,
-    slot,
-    unit,
-    word,
-    bar,
-    number,
-    step,
-    vocab,
-    chosen,
-    later,
-    small,
-    table,
-  } = board;
+  const { pen, ctx, ids, words, t, many, rows, slot, unit, word, bar, number, step, vocab, chosen, small } = board;
   const { outputs } = ctx.data;
   const { toX } = logitScale(board);
   const logits = step === "logits";
-  const [logit, probability] = [outputs.logit, outputs.probability].map((values) =>
-    values.subarray(t * many, (t + 1) * many),
-  );
-  const plain =
-    outputs.plain_probability && !logits ? outputs.plain_probability.subarray(t * many, (t + 1) * many) : null;
+  const ofStep = (values) => values?.subarray(t * many, (t + 1) * many);
+  const [logit, probability] = [outputs.logit, outputs.probability].map(ofStep);
+  const plain = logits ? null : ofStep(outputs.plain_probability);
   drawHeadings(board, Boolean(plain));
-  const extra = later("choose") && chosen.at < 0;
-  const lines = ids.map((id, i) => ({
-    id,
-    word: words[i],
-    logit: logit[i],
-    p: probability[i],
-    plain: plain && plain[i],
-    i,
-  }));
-  if (extra)
-    lines.push({
-      id: chosen.id,
-      word: chosen.word,
-      logit: outputs.chosen_logit[t],
-      p: outputs.chosen_probability[t],
-      i: many,
-    });
+  const lines = ids.map((id, i) => ({ id, word: words[i], logit: logit[i], p: probability[i], plain: plain?.[i], i }));
+  if (board.later("choose") && chosen.at < 0) {
+    const { chosen_logit, chosen_probability } = outputs;
+    lines.push({ id: chosen.id, word: chosen.word, logit: chosen_logit[t], p: chosen_probability[t], i: many });
+  }
   const zero = toX(0);
   if (!(small && logits))
-    pen.line("out:zero", [zero, rows.y, zero, rows.y + slot * (many + 1)], { colour: "line", z: -1 });
-  for (const line of lines) drawWord({ ...board, name: line.i < many ? line.i : "chosen" }, line, toX);
+    pen.path("out:zero", [zero, rows.y, zero, rows.y + slot * (many + 1)], { colour: "line", z: -1 });
+  for (const line of lines) drawWord(board, line.i < many ? line.i : "chosen", line, toX);
   if (logits || vocab <= lines.length) return;
   const rest = Math.max(0, 1 - lines.reduce((sum, line) => sum + line.p, 0));
   const y = rows.y + lines.length * slot;
-  const left = small ? table.x : rows.x;
+  const left = small ? board.table.x : rows.x;
   const rect = { x: left, y: y + slot / 2 - 0.6 * unit, w: word.x + word.w - left };
   pen.note("out:others", ["ends_others", "ends_others_short"], {}, rect, { align: "right" });
-  pen.box(
-    "out:others:bar",
-    { x: bar.x, y: y + slot * 0.2, w: bar.w * rest, h: slot * 0.6 },
-    { fill: "dim", strength: 0.4, radius: 2 },
-  );
-  pen.text(
-    "out:others:number",
-    probabilityText(rest),
-    { ...rect, ...number },
-    { size: 0.9, align: "right", colour: "dim" },
-  );
+  const share = { x: bar.x, y: y + slot * 0.2, w: bar.w * rest, h: slot * 0.6 };
+  pen.box("out:others:bar", share, { fill: "dim", strength: 0.4, radius: 2 });
+  const look = { size: 0.9, align: "right", colour: "dim" };
+  pen.text("out:others:number", probabilityText(rest), { ...rect, ...number }, look);
 }
 
 function drawHeadings(board, plain) {
   const { pen, ctx, rows, unit, word, bar, number, step, many, small, all } = board;
   const y = rows.y - NAME_SIZE * unit;
-  const head = { size: 0.9, colour: "dim" };
+  const head = { size: 0.9, colour: "dim", align: "right" };
   const logits = step === "logits";
   const product = `h_t ${board.table_name}^T${board.biased ? " + b" : ""}`;
   const symbol = logits ? product : [`softmax(${product})`, "softmax"];
   const named = ctx.t(logits ? "ends_logit" : "ends_probability");
   const wide = mathWidth(named) * 0.9 * unit;
   const right = number.x + number.w;
-  pen.text(
-    "out:head:number",
-    named,
-    { x: right - wide - 0.2 * unit, y: y + 0.1 * unit, w: wide + 0.2 * unit },
-    { ...head, align: "right" },
-  );
+  const line = y + 0.1 * unit;
+  pen.text("out:head:number", named, { x: right - wide - 0.2 * unit, y: line, w: wide + 0.2 * unit }, head);
   const left = bar.x - (small ? word.w + 0.4 * unit : 0);
-  pen.math(
-    "out:head",
-    fittingText(symbol, Math.max(0, right - wide - 0.8 * unit - left), unit),
-    { x: left, y, w: Math.max(0, right - wide - 0.8 * unit - left) },
-    { size: small ? 0.9 : 1 },
-  );
+  const w = Math.max(0, right - wide - 0.8 * unit - left);
+  pen.math("out:head", fittingText(symbol, w, unit), { x: left, y, w }, { size: small ? 0.9 : 1 });
   const likeliest = ctx.t("ends_likeliest", { n: many });
-  const words = { x: word.x, y: y + 0.1 * unit, w: word.w };
   if (!small && pen.wide(likeliest, 0.9) <= word.w)
-    pen.text("out:head:words", likeliest, words, { ...head, align: "right" });
+    pen.text("out:head:words", likeliest, { x: word.x, y: line, w: word.w }, head);
   const below = { x: all.x, y: all.y + 1.6 * unit, w: all.w + number.w };
-  if (plain && all.h) pen.note("out:plain", ["ends_plain", "ends_plain_short"], {}, below, { size: 0.9 });
+  if (plain && all.h) pen.note("out:plain", ["ends_plain", "ends_plain_short"], {}, below);
 }
 
 // A word, its bar and its number in its line.
-function drawWord(board, line, toX) {
-  const { pen, ctx, rows, slot, unit, word, bar, number, step, chosen, later, name } = board;
+function drawWord(board, name, line, toX) {
+  const { pen, ctx, rows, slot, unit, word, bar, number, step, chosen, later } = board;
   const logits = step === "logits";
   const y = rows.y + line.i * slot;
-  const middle = y + slot / 2;
   const picked = later("choose") && line.id === chosen.id;
-  const pale = later("choose") && !picked ? 0.45 : 1;
-  const about = {
-    word: line.word,
-    logit: formatNumber(line.logit, "logit"),
-    probability: formatNumber(line.p, "probability"),
-  };
-  const tip = [ctx.t("ends_word_tip", about)];
+  const alpha = later("choose") && !picked ? 0.45 : 1;
+  const weight = picked ? 600 : 400;
+  const [logit, probability] = [formatNumber(line.logit, "logit"), formatNumber(line.p, "probability")];
+  const tip = [ctx.t("ends_word_tip", { word: line.word, logit, probability })];
   const size = clamp((slot / unit) * 0.72, 0.9, 1);
-  const home = { x: word.x, y: middle - (NAME_SIZE / 2.7) * size * unit, w: word.w };
-  const more = { size, align: "right", alpha: pale, weight: picked ? 600 : 400, colour: picked ? "target" : "ink" };
+  const top = y + slot / 2 - (NAME_SIZE / 2.7) * size * unit;
   const gone = step === "back" && picked;
-  pen.text(gone ? `word:${name}:stays` : `word:${name}`, line.word, home, {
-    ...more,
-    alpha: gone ? 0.45 : pale,
-    parent: "m:output.rows",
-  });
+  const look = { size, align: "right", weight, colour: picked ? "target" : "ink", alpha: gone ? 0.45 : alpha };
+  const key = gone ? `word:${name}:stays` : `word:${name}`;
+  pen.text(key, line.word, { x: word.x, y: top, w: word.w }, { ...look, parent: "m:output.rows" });
   const [from, to] = logits ? [toX(0), toX(line.logit)].sort((a, b) => a - b) : [bar.x, toX(line.p)];
-  const thick = line.plain === null || line.plain === undefined ? 0.62 : 0.44;
-  const rect = { x: from, y: y + slot * 0.19, w: to - from, h: slot * thick };
+  const before = line.plain !== undefined; // the probability without the switches
+  const rect = { x: from, y: y + slot * 0.19, w: to - from, h: slot * (before ? 0.44 : 0.62) };
   const go = line.i < board.many ? { zoom: "number", row: line.i, col: 0 } : undefined;
   const label = go && ctx.t("ends_word_label", { word: line.word, probability: probabilityText(line.p) });
-  pen.box(`bar:${name}`, rect, {
-    fill: "target",
-    strength: 0.75,
-    radius: 2,
-    alpha: pale,
-    tip,
-    go,
-    label,
-    parent: `word:${name}`,
-  });
-  if (thick < 0.5) {
+  const filled = { fill: "target", strength: 0.75, radius: 2, alpha };
+  pen.box(`bar:${name}`, rect, { ...filled, tip, go, label, parent: `word:${name}` });
+  const parent = `bar:${name}`;
+  if (before) {
     const ghost = { x: bar.x, y: y + slot * 0.68, w: Math.max(1, bar.w * line.plain), h: slot * 0.2 };
-    const lines = [ctx.t("ends_plain_tip", { word: line.word, probability: formatNumber(line.plain, "probability") })];
-    pen.box(`bar:${name}:plain`, ghost, {
-      stroke: "dim",
-      dash: true,
-      radius: 0,
-      alpha: pale,
-      tip: lines,
-      parent: `bar:${name}`,
-    });
+    const value = formatNumber(line.plain, "probability");
+    const lines = [ctx.t("ends_plain_tip", { word: line.word, probability: value })];
+    pen.box(`bar:${name}:plain`, ghost, { stroke: "dim", dash: true, radius: 0, alpha, tip: lines, parent });
   }
   const value = logits ? formatCell(line.logit, "logit") : probabilityText(line.p);
-  const at = { x: number.x, y: home.y, w: number.w };
-  pen.text(`p:${name}`, value, at, { size, align: "right", alpha: pale, weight: more.weight, parent: `bar:${name}` });
+  pen.text(`p:${name}`, value, { x: number.x, y: top, w: number.w }, { size, align: "right", alpha, weight, parent });
 }
 
 // The line of the word that follows.
 function drawChosen(board) {
-  const { pen, ctx, chosen, rows, slot, many, word, number, all, vocab, unit, note } = board;
-  const at = chosen.at < 0 ? many : chosen.at;
-  const frame = {
-    x: word.x - 0.2 * unit,
-    y: rows.y + at * slot,
-    w: number.x + number.w + 0.2 * unit - word.x + 0.2 * unit,
-    h: slot,
-  };
+  const { pen, ctx, chosen, rows, slot, many, word, number, all, vocab, unit } = board;
+  const y = rows.y + (chosen.at < 0 ? many : chosen.at) * slot;
+  const frame = { x: word.x - 0.2 * unit, y, w: number.x + number.w + 0.4 * unit - word.x, h: slot };
   pen.box("out:chosen", frame, { stroke: "target", weight: 1.5, radius: 4, z: 1, parent: `bar:${tensorName(board)}` });
   const verdict = ctx.data.header.own ? "chosen" : "given";
   const texts = chosen.rank ? [`ends_${verdict}_rank`, `ends_${verdict}_rank_short`] : [`ends_${verdict}`];
   const values = { rank: formatCount(chosen.rank + 1), n: formatCount(vocab) };
-  const rect = all.h ? { x: all.x, y: all.y + 0.3 * unit, w: all.w + number.w } : { ...note, y: note.y + 0.1 * unit };
+  const rect = all.h ? { x: all.x, y: all.y + 0.3 * unit, w: all.w + number.w } : noteRect(board);
   pen.note("out:chosen:text", texts, values, rect, { size: 0.95, colour: "target", parent: "out:chosen" });
 }
 
 // The chosen word becomes the token that is fed in next.
 function drawReturn(board) {
-  const { pen, chosen, rows, slot, many, tokens, hidden, m, t, unit, number, lanes, note, all, table } = board;
+  const { pen, chosen, rows, slot, many, tokens, hidden, m, t, unit, number, lanes, all, table } = board;
   const space = tokens.h / m;
   const next = t + 1;
   const end = next >= m;
   const y = end ? tokens.y + tokens.h + 0.65 * unit : tokens.y + (next + 0.5) * space;
   const size = clamp((space / unit) * 0.92, 0.9, 1);
   const home = { x: tokens.x, y: y - 0.65 * size * unit, w: tokens.w };
-  pen.text(`word:${tensorName(board)}`, chosen.word, home, {
-    size,
-    align: "right",
-    weight: 600,
-    colour: "target",
-    z: 1,
-  });
+  const look = { size, align: "right", weight: 600, colour: "target", z: 1 };
+  pen.text(`word:${tensorName(board)}`, chosen.word, home, look);
   const at = rows.y + ((chosen.at < 0 ? many : chosen.at) + 0.5) * slot;
   const start = number.x + number.w + 0.3 * unit;
   const left = tokens.x + tokens.w - Math.min(tokens.w, pen.wide(chosen.word, size, 600)) - 0.2 * unit;
-  const points = [
-    start,
-    at,
-    lanes.right,
-    at,
-    lanes.right,
-    lanes.foot,
-    lanes.left,
-    lanes.foot,
-    lanes.left,
-    y,
-    Math.max(left, lanes.left + 0.7 * unit),
-    y,
-  ];
-  pen.line("out:back", points, { colour: "target", weight: 2, tip: true, round: 8, dash: end, parent: "out:chosen" });
-  if (end)
-    pen.note(
-      "out:back:text",
-      ["ends_end", "ends_end_short"],
-      {},
-      { x: hidden.x, y: home.y, w: Math.max(hidden.w, table.x - hidden.x - 0.3 * unit) },
-      { colour: "ink" },
-    );
-  else if (all.h) pen.note("out:back:text", ["ends_back"], {}, { ...note, y: note.y + 0.1 * unit });
+  const { right, foot, left: lane } = lanes;
+  const points = [start, at, right, at, right, foot, lane, foot, lane, y, Math.max(left, lane + 0.7 * unit), y];
+  pen.path("out:back", points, { colour: "target", weight: 2, tip: true, round: 8, dash: end, parent: "out:chosen" });
+  const beside = { x: hidden.x, y: home.y, w: Math.max(hidden.w, table.x - hidden.x - 0.3 * unit) };
+  if (end) pen.note("out:back:text", ["ends_end", "ends_end_short"], {}, beside, { colour: "ink" });
+  else if (all.h) pen.note("out:back:text", ["ends_back"], {}, noteRect(board));
 }

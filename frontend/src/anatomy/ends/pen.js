@@ -1,13 +1,13 @@
 import { formatCount } from "../format.js";
-import { clamp, lettersWidth, mathWidth } from "../stage/measure.js";
-import { paintedWidth, sheetScale } from "../stage/measure.js";
+import { clamp, lettersWidth, mathWidth, paintedWidth, sheetScale } from "../stage/measure.js";
+import { Pen } from "../stage/pen.js";
 
 // Drawing functions for the boards of feed-forward, embedding and output: items of a scene, collected in order.
 
-export const LINE_HEIGHT = 1.3; // height of a line of text, in its size
+const LINE_HEIGHT = 1.3; // height of a line of text, in its size
 export const NAME_SIZE = 1.75; // height of the line that names a matrix, in units
 export const PALE = 0.3; // opacity of what a step does not use
-export const SMALL_TEXT = 0.9; // size of small texts, in units
+const SMALL_TEXT = 0.9; // size of small texts, in units
 const LEAST = 0.85; // the smallest size, if that does not fit
 const INSET = 0.45; // units around the whole, for outlines
 
@@ -52,12 +52,10 @@ export function rowRect(matrix, row) {
   return made.get(row);
 }
 
-export class Pen {
+export class BoardPen extends Pen {
   constructor(ctx, colour) {
-    this.ctx = ctx;
+    super(ctx);
     this.colour = colour;
-    this.unit = ctx.unit;
-    this.items = [];
   }
 
   // Width of a text in pixels: in the stage's font, or estimated if the font is not known.
@@ -67,80 +65,43 @@ export class Pen {
     return paintedWidth(text, font, size * this.unit, weight);
   }
 
-  add(item) {
-    this.items.push(item);
-    return item;
-  }
-
   // y: the top of the line.
-  text(key, text, { x, y, w }, more = {}) {
-    const size = more.size || 0.9;
-    return this.add({
-      key,
-      kind: "text",
-      text,
-      x,
-      y,
-      w,
-      h: LINE_HEIGHT * size * this.unit,
-      align: "left",
-      colour: "ink",
-      ...more,
-      size,
-    });
+  text(key, text, { x, y, w }, { size = SMALL_TEXT, kind = "text", ...look } = /** @type {any} */ ({})) {
+    return this.add({ key, kind, text, x, y, w, h: LINE_HEIGHT * size * this.unit, size, ...look });
   }
 
-  math(key, text, { x, y, w }, more = {}) {
-    const size = more.size || 1;
-    return this.add({
-      key,
-      kind: "math",
-      text,
-      x,
-      y,
-      w,
-      h: LINE_HEIGHT * size * this.unit,
-      align: "left",
-      colour: "ink",
-      ...more,
-      size,
-    });
+  math(key, text, rect, look = {}) {
+    return this.text(key, text, rect, { kind: "math", size: 1, ...look });
   }
 
-  box(key, rect, more = {}) {
-    return this.add({ key, kind: "box", ...rect, fill: null, stroke: null, radius: 3, ...more });
+  box(key, rect, look = {}) {
+    return super.box(key, rect, { radius: 3, ...look });
   }
 
-  // A line or an arrow through points; its rectangle is the frame around them.
-  line(key, points, more = {}) {
-    const [xs, ys] = [0, 1].map((odd) => points.filter((_, i) => i % 2 === odd));
-    const [x, y] = [Math.min(...xs), Math.min(...ys)];
-    const frame = { x, y, w: Math.max(...xs) - x, h: Math.max(...ys) - y };
-    return this.add({ key, kind: "arrow", points, ...frame, colour: "dim", weight: 1, tip: false, round: 0, ...more });
+  path(key, points, look = {}) {
+    return super.path(key, points, { weight: 1, tip: false, round: 0, ...look });
   }
 
   // A note, in the first of several wordings that fits.
-  note(key, texts, values, rect, more = {}) {
-    const size = more.size || 0.9;
+  note(key, texts, values, rect, look = /** @type {any} */ ({})) {
+    const { size = SMALL_TEXT } = look;
     const wordings = texts.map((name) => this.ctx.t(name, values));
-    const text = wordings.find((wording) => this.wide(wording, size) <= rect.w) ?? wordings[wordings.length - 1];
-    return this.text(key, text, rect, { colour: "dim", ...more, size });
+    const text = wordings.find((wording) => this.wide(wording, size) <= rect.w) ?? wordings.at(-1);
+    return this.text(key, text, rect, { colour: "dim", ...look });
   }
 
   // A sign of arithmetic in the middle of a gap.
-  sign(key, text, { x, y, w, h }, more = {}) {
-    const size = more.size || 1.35;
+  sign(key, text, { x, y, w, h }, look = {}) {
+    const size = 1.35;
     const high = LINE_HEIGHT * size * this.unit;
-    return this.math(key, text, { x, y: y + (h - high) / 2, w }, { align: "center", ...more, size });
+    return this.math(key, text, { x, y: y + (h - high) / 2, w }, { align: "center", size, ...look });
   }
 
   // The numbers, or an outline until they have arrived (or been computed).
-  matrix(key, matrix, rect, more = {}) {
-    const wait = `${key}:wait`;
-    const parents = [wait, more.parent].flat().filter(Boolean);
-    if (!matrix) return this.box(wait, rect, { stroke: "line", dash: true, parent: more.parent });
-    const look = { ramp: this.colour, outline: "thin", ...more, parent: parents };
-    return this.add({ key, kind: "matrix", matrix, ...rect, ...look });
+  matrix(key, matrix, rect, { parent, ...look } = /** @type {any} */ ({})) {
+    if (!matrix) return this.outline(key, rect, { radius: 3, parent });
+    const parents = [`${key}:wait`, parent].flat().filter(Boolean);
+    return this.add({ key, kind: "matrix", matrix, ...rect, ramp: this.colour, ...look, parent: parents });
   }
 
   // Name (the first of several that fits) and shape in the line above a matrix: "W_1 [256, 1,024]"; the shape only if
@@ -150,22 +111,17 @@ export class Pen {
     const top = y - NAME_SIZE * unit;
     const textWidth = (name) => this.wide(name, 1, 600) + 0.1 * unit;
     const wordings = [names].flat();
-    const symbol = wordings.find((name) => textWidth(name) <= w) ?? wordings[wordings.length - 1];
+    const symbol = wordings.find((name) => textWidth(name) <= w) ?? wordings.at(-1);
     const wide = Math.min(w, textWidth(symbol));
     const text = typeof shape === "string" ? shape : `[${shape.map(formatCount).join(", ")}]`;
     const scale = end ? sheetScale(end) : "";
     const apart = 0.4 * unit;
-    const needs = (pieces, size) => pieces.reduce((sum, part) => sum + apart + this.wide(part, size), wide);
+    const needs = (parts, size) => parts.reduce((sum, part) => sum + apart + this.wide(part, size), wide);
     // Both, or only the shape, small if there is no space for more.
-    const fits = ([pieces, size]) => needs(pieces, size) <= w + before;
-    /** @type {[string[], number][]} */
-    const tries = [
-      [[text], SMALL_TEXT],
-      [[text], LEAST],
-      [[], 1],
-    ];
-    if (scale) tries.unshift([[text, scale], SMALL_TEXT]);
-    const [parts, size] = tries.find(fits) || tries[tries.length - 1];
+    const fits = ({ parts, size }) => needs(parts, size) <= w + before;
+    const tries = [SMALL_TEXT, LEAST].map((size) => ({ parts: [text], size }));
+    if (scale) tries.unshift({ parts: [text, scale], size: SMALL_TEXT });
+    const { parts, size } = tries.find(fits) || { parts: [], size: 1 };
     const start = x - Math.max(0, needs(parts, size) - w);
     this.math(`name:${key}`, symbol, { x: start, y: top, w: wide }, { weight: 600, ...more });
     const look = { size, colour: "dim", alpha: more.alpha, parent: more.parent };
@@ -193,16 +149,7 @@ export class Pen {
     this.named(key, symbol, shape, { x: rect.x, y: rect.y, w: nameWidth || rect.w }, { alpha: 0.45 });
   }
 
-  tokens(key, labels, rect, more = {}) {
-    return this.add({
-      key,
-      kind: "tokens",
-      labels,
-      ...rect,
-      orient: "rows",
-      align: "right",
-      colour: this.colour,
-      ...more,
-    });
+  tokens(key, labels, rect, look = {}) {
+    return super.tokens(key, labels, rect, { colour: this.colour, ...look });
   }
 }

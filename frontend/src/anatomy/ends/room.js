@@ -132,7 +132,7 @@ function narrowPlan(plan) {
 }
 
 // The height needed if items stand below each other; the same for all steps.
-export function outputSceneHeight({ unit, data }) {
+export function outputBoardHeight({ unit, data }) {
   const m = data.labels("target_in").length;
   const slots = Math.max(...data.outputs.ids.map((ids) => ids.length)) + 2;
   const fixed = 2 * NAME_SIZE + 1.4 + 1.1 + 1.2 + 0.3 + LANE + NOTE + PICTURE.small + slots * SLOT.small;

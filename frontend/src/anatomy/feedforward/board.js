@@ -1,4 +1,4 @@
-import { Pen, NAME_SIZE, PALE, insideOf, labelRoom, rimOf, rowRects } from "../ends/pen.js";
+import { BoardPen, NAME_SIZE, PALE, insideOf, labelRoom, rimOf, rowRects } from "../ends/pen.js";
 import { BIAS, activationCurve, activeNeurons } from "./neurons.js";
 import { clamp } from "../stage/measure.js";
 import { traceName } from "../walk.js";
@@ -15,7 +15,7 @@ const HEAD = 3.5; // units for gamma and beta above what LayerNorm leaves
 const SIGN = 2.4; // units for a sign between two matrices
 const LEAST = 44; // units of width from which both products stand side by side
 
-// Sizes in pixels that all steps share, and the items to draw.
+// Sizes in pixels that all steps share.
 function boardPlan(ctx) {
   const { data, state, unit, area } = ctx;
   const { d_model: d, d_ff: ff, norm, residual, activation } = data.config;
@@ -25,31 +25,15 @@ function boardPlan(ctx) {
   const inside = insideOf(ctx);
   const label = labelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7.5 * unit);
   const left = inside.x + label + 0.6 * unit;
-  const width = inside.x + inside.w - left;
-  /** @type {any} */
+  const room = inside.x + inside.w - left;
+  const stat = (small && room < 24 * unit ? 1 : 3.3) * unit;
+  const signs = (small ? 1.2 : 1.8) * unit;
   const plan = {
-    ctx,
-    unit,
-    inside,
-    side,
-    labels,
-    small,
-    label,
-    left,
-    room: width,
-    d,
-    ff,
-    n: labels.length,
-    pre: norm === "pre",
-    post: norm === "post",
-    residual: residual !== false,
+    ...{ ctx, unit, inside, side, labels, small, label, left, room, d, ff, n: labels.length, stat, signs },
+    ...{ pre: norm === "pre", post: norm === "post", residual: residual !== false },
+    ...{ activation, relu: activation === "relu", gap: (small ? 0.8 : 2) * unit },
+    stats: 2 * stat + 3 * signs, // from one matrix to the next, with mean and deviation between
   };
-  plan.activation = activation;
-  plan.relu = activation === "relu";
-  plan.gap = (small ? 0.8 : 2) * unit;
-  plan.stat = (small && width < 24 * unit ? 1 : 3.3) * unit;
-  plan.signs = (small ? 1.2 : 1.8) * unit;
-  plan.stats = 2 * plan.stat + 3 * plan.signs; // from one matrix to the next, with mean and deviation between
   return { ...plan, ...columnsOf(plan), ...heightsOf(plan) };
 }
 
@@ -98,32 +82,58 @@ export function feedForwardBoardHeight(ctx) {
   );
 }
 
+// The names of the matrices, the longest that a space may have first.
+function namesOf({ pre, residual, activation, ctx }) {
+  const operand = pre ? "LN(x)" : "x";
+  const product = [`${operand} W_1 + b_1`, "· W_1 + b_1"];
+  const sign = { relu: "max(0, ", gelu: "GELU(", swish: "swish(" }[activation];
+  const update = [`FFN(${operand})`, "FFN"];
+  return {
+    ...{ x: "x", normed: "LN(x)", W_1: "W_1", W_2: "W_2", pre: product, update, leaves: ["LayerNorm", "LN"] },
+    activation: [...product, "·"].map((name) => `${sign}${name})`),
+    sum: residual ? [`x + FFN(${operand})`, "x + FFN", ctx.t("ends_sum")] : update,
+  };
+}
+
 export function feedForwardBoard(ctx) {
   const plan = boardPlan(ctx);
   const { state, data } = ctx;
+  const { n, d, ff } = plan;
   const at = traceName(state);
   const decoder = plan.side === "target_in";
-  const pen = new Pen(ctx, decoder ? "target" : "source");
+  const pen = new BoardPen(ctx, decoder ? "target" : "source");
   const strips = { x: `${at}.enters`, activation: `${at}.activation`, update: `${at}.update` };
-  /** @type {any} */
-  const board = { ...plan, pen, frame: `box:${state.place}`, key: (name) => `m:${at}.${name}` };
+  const key = (role) => `m:${at}.${role}`;
   // Until the exact numbers have arrived, the data of the model's picture replaces them.
-  board.get = (name, options) =>
-    data.matrix(`place.${name}`, options) || (strips[name] && !options ? data.matrix(strips[name]) : null);
-  board.line = {
-    rowAxis: "token",
-    rowLabels: plan.labels,
-    ...(decoder ? { current: state.t, dimAfter: state.t } : {}),
+  const get = (role, options) =>
+    data.matrix(`place.${role}`, options) || (strips[role] && !options ? data.matrix(strips[role]) : null);
+  const late = decoder ? { current: state.t, dimAfter: state.t } : {};
+  const line = { rowAxis: "token", rowLabels: plan.labels, ...late };
+  const names = namesOf(plan);
+  const shapes = { W_1: [d, ff], W_2: [ff, d], pre: [n, ff], activation: [n, ff] };
+  const shapeOf = (role) => shapes[role] || [n, d];
+  const axisOf = (size) => (size === ff ? "d_ff" : "d_model");
+  /** @type {any} */
+  const board = { ...plan, pen, frame: `box:${state.place}`, key, get, line };
+  // A matrix with its name and shape.
+  board.show = (role, rect, { shape = shapeOf(role), ...look } = /** @type {any} */ ({})) => {
+    const weights = role.startsWith("W_");
+    const [rows, columns] = shapeOf(role).map(axisOf);
+    const axes = weights ? { rowAxis: rows, colAxis: columns, scale: true } : { ...line, colAxis: columns };
+    pen.full(key(role), weights ? data.matrix(role) : get(role), rect, names[role], shape, { ...axes, ...look });
   };
+  // The outline of the result of a later step.
+  board.coming = (role, rect, width = rect.w) => pen.coming(key(role), rect, names[role], shapeOf(role), width);
   const sums = state.step === "add" || (state.step === "norm" && !plan.pre);
-  const [top, high] = sums ? [plan.sumsTop, plan.tall] : [plan.rowsTop, plan.rows];
-  const { current, dimAfter } = board.line;
-  const labelRect = { x: plan.inside.x, y: top, w: plan.label, h: high };
-  pen.tokens(`tokens:${decoder ? "target" : "source"}`, plan.labels, labelRect, { axis: "token", current, dimAfter });
+  const [y, h] = sums ? [plan.sumsTop, plan.tall] : [plan.rowsTop, plan.rows];
+  const labels = { x: plan.inside.x, y, w: plan.label, h };
+  pen.tokens(`tokens:${decoder ? "target" : "source"}`, plan.labels, labels, { axis: "token", ...late });
   if (sums) drawSums(board, state.step);
   else drawProducts(board, state.step);
   return pen.items;
 }
+
+const pale = (idle) => (idle ? { alpha: PALE, group: "aside" } : {});
 
 // -- the two products -------------------------------------------------------------------------------------------------
 
@@ -139,82 +149,44 @@ function drawProducts(board, step) {
     middle = line(left, act);
     end = line(left + act + gap, room - gap - act);
   }
-  const columns = { x, z, middle, end };
-  drawInputs(board, step, columns);
-  drawInner(board, step, columns);
-  if (step === "activation") drawActivation(board, columns);
-  if (end) drawOuter(board, step, columns);
+  drawInputs(board, step, x, z);
+  drawInner(board, step, middle);
+  if (step === "activation") drawActivation(board, x, middle, end);
+  if (end) drawOuter(board, step, middle, end);
 }
 
 // x, and with pre-norm its LayerNorm, which is the input of the product.
-function drawInputs(board, step, { x, z }) {
-  const { pen, key, get, line, n, d, pre, small, gap } = board;
+function drawInputs(board, step, x, z) {
+  const { show, coming, pre, small, gap, frame } = board;
   const normed = pre && step !== "x";
   const idle = step === "activation" || step === "outer";
-  const more = { ...line, colAxis: "d_model", room: x.w + gap * 0.9, parent: board.frame };
-  if (small && step === "norm") return drawNorm(board, "x", "normed", { x: board.left, w: drawSmallNorm(board) });
-  if (small && (step === "outer" || step === "activation")) return undefined;
-  if (!small || !normed) {
-    const alpha = idle || (normed && step !== "norm") ? PALE : 1;
-    pen.full(key("x"), get("x"), x, "x", [n, d], {
-      ...more,
-      pick: step === "x",
-      alpha,
-      ...(alpha < 1 ? { group: "aside" } : {}),
-    });
-  }
+  const room = x.w + gap * 0.9;
+  if (small && step === "norm") return drawNorm(board, "x", "normed", { x: board.left, w: widthOfNorm(board) });
+  if (small && idle) return undefined;
+  if (!small || !normed)
+    show("x", x, { room, parent: frame, pick: step === "x", ...pale(idle || (normed && step !== "norm")) });
   if (!pre) return undefined;
-  if (step === "norm") return drawNorm(board, "x", "normed", { x: x.x, w: x.w });
-  if (step === "x") return small ? undefined : pen.coming(key("normed"), z, "LN(x)", [n, d], z.w + gap * 0.9);
-  const alpha = idle ? PALE : 1;
-  return pen.full(key("normed"), get("normed"), z, "LN(x)", [n, d], {
-    ...more,
-    alpha,
-    ...(idle ? { group: "aside" } : {}),
-  });
+  if (step === "norm") return drawNorm(board, "x", "normed", x);
+  if (step === "x") return small ? undefined : coming("normed", z, room);
+  return show("normed", z, { room, parent: frame, ...pale(idle) });
 }
 
-const drawSmallNorm = ({ room, stats }) => (room - stats) / 2;
-
-const drawOperand = ({ pre }) => (pre ? "LN(x)" : "x");
-
-const preNames = (board) => [`${drawOperand(board)} W_1 + b_1`, "· W_1 + b_1"];
-
-function activationNames({ activation, ...board }) {
-  const sign = { relu: "max(0, ", gelu: "GELU(", swish: "swish(" }[activation];
-  return [...preNames(board), "·"].map((name) => `${sign}${name})`);
-}
-
-const updateNames = (board) => [`FFN(${drawOperand(board)})`, "FFN"];
+const widthOfNorm = ({ room, stats }) => (room - stats) / 2;
 
 // W_1 and its product.
-function drawInner(board, step, { middle }) {
-  const { pen, key, get, line, ctx, weights, unit, n, d, ff, small, rowsTop } = board;
-  if (small && (step === "outer" || step === "norm")) return;
+function drawInner(board, step, middle) {
+  const { show, coming, key, frame, weights, unit, d, ff, small, rowsTop } = board;
+  if (step === "activation" || (small && (step === "outer" || step === "norm"))) return;
   const high = clamp((middle.w * d) / ff, 4 * unit, weights);
-  const foot = rowsTop - (NAME_SIZE + BIAS) * unit;
-  const top = { x: middle.x, y: foot - high, w: middle.w, h: high };
-  const isInner = step === "inner";
-  const symbol = preNames(board);
-  if (!isInner && step !== "activation") {
-    pen.coming(key("W_1"), top, "W_1", [d, ff]);
-    if (step !== "outer") pen.coming(key("pre"), middle, symbol, [n, ff]);
+  const top = { ...middle, y: rowsTop - (NAME_SIZE + BIAS) * unit - high, h: high };
+  if (step !== "inner") {
+    coming("W_1", top);
+    if (step !== "outer") coming("pre", middle);
+    return;
   }
-  if (!isInner) return;
-  const parent = [key("pre"), board.frame];
-  pen.full(key("W_1"), ctx.data.matrix("W_1"), top, "W_1", [d, ff], {
-    scale: true,
-    rowAxis: "d_model",
-    colAxis: "d_ff",
-    parent,
-  });
+  show("W_1", top, { parent: [key("pre"), frame] });
   drawBias(board, "b_1", middle, "d_ff");
-  pen.full(key("pre"), get("pre"), middle, symbol, [n, ff], {
-    ...line,
-    colAxis: "d_ff",
-    pick: true,
-    parent: [board.frame, key("x")],
-  });
+  show("pre", middle, { pick: true, parent: [frame, key("x")] });
 }
 
 // A row of biases right above the rows it is added to.
@@ -224,167 +196,100 @@ function drawBias(board, name, rect, axis) {
   if (!matrix) return;
   const y = rowsTop - (NAME_SIZE + BIAS * 0.62) * unit;
   pen.matrix(key(name), matrix, { x: rect.x, y, w: rect.w, h: 0.6 * unit }, { colAxis: axis });
-  const wide = 2.6 * unit;
-  const x = rect.x - wide - 0.3 * unit;
-  if (x > board.inside.x)
-    pen.math(`name:${key(name)}`, `+ ${name}`, { x, y: y - 0.35 * unit, w: wide }, { align: "right", colour: "dim" });
+  const w = 2.6 * unit;
+  const x = rect.x - w - 0.3 * unit;
+  if (x > board.inside.x) drawSide(board, name, `+ ${name}`, { x, y: y - 0.35 * unit, w });
 }
 
+const drawSide = ({ pen, key }, name, symbol, rect) =>
+  pen.math(`name:${key(name)}`, symbol, rect, { align: "right", colour: "dim" });
+
 // pre moves up, and the output of the non-linearity takes its position; beside it the number of active neurons.
-function drawActivation(board, { x, middle, end }) {
-  const { pen, key, get, line, unit, weights, n, ff, rowsTop, rows } = board;
-  const [before, after] = [get("pre"), get("activation")];
+function drawActivation(board, x, middle, end) {
+  const { pen, show, key, get, unit, weights, rowsTop, rows, inside } = board;
   const high = Math.min(rows, weights);
-  const above = { x: middle.x, y: rowsTop - (NAME_SIZE + BIAS) * unit - high, w: middle.w, h: high };
-  pen.full(key("pre"), before, above, preNames(board), [n, ff], { ...line, colAxis: "d_ff" });
-  pen.full(key("activation"), after, middle, activationNames(board), [n, ff], {
-    ...line,
-    colAxis: "d_ff",
-    pick: true,
-    parent: key("pre"),
-  });
+  const above = { ...middle, y: rowsTop - (NAME_SIZE + BIAS) * unit - high, h: high };
+  show("pre", above);
+  show("activation", middle, { pick: true, parent: key("pre") });
   const mid = middle.x + middle.w / 2;
-  const foot = rowsTop - NAME_SIZE * unit;
-  pen.line("ff:down", [mid, above.y + high + 0.25 * unit, mid, foot - 0.05 * unit], {
-    tip: true,
-    weight: 1.5,
-    parent: key("pre"),
-  });
-  activationCurve(board, { x: board.inside.x, w: x.x + x.w - board.inside.x }, before);
-  activeNeurons(board, end || x, after);
+  const down = [mid, above.y + high + 0.25 * unit, mid, rowsTop - (NAME_SIZE + 0.05) * unit];
+  pen.path("ff:down", down, { tip: true, weight: 1.5, parent: key("pre") });
+  activationCurve(board, { x: inside.x, w: x.x + x.w - inside.x }, get("pre"));
+  activeNeurons(board, end || x, get("activation"));
 }
 
 // W_2 and its product.
-function drawOuter(board, step, { middle, end }) {
-  const { pen, key, get, line, ctx, unit, weights, n, d, ff, rowsTop, gap } = board;
-  const foot = rowsTop - (NAME_SIZE + BIAS) * unit;
-  const top = { x: end.x, y: foot - weights, w: end.w, h: weights };
-  const result = updateNames(board);
+function drawOuter(board, step, middle, end) {
+  const { show, coming, key, frame, ctx, unit, weights, rowsTop, gap } = board;
+  const top = { ...end, y: rowsTop - (NAME_SIZE + BIAS) * unit - weights, h: weights };
   if (step !== "outer") {
-    pen.coming(key("W_2"), top, "W_2", [ff, d]);
-    if (step !== "activation") pen.coming(key("update"), end, result, [n, d]);
+    coming("W_2", top);
+    if (step !== "activation") coming("update", end);
     return;
   }
-  pen.full(key("activation"), get("activation"), middle, activationNames(board), [n, ff], {
-    ...line,
-    colAxis: "d_ff",
-    parent: key("pre"),
-  });
-  pen.full(key("W_2"), ctx.data.matrix("W_2"), top, "W_2", [ff, d], {
-    scale: true,
-    before: gap + 3 * unit,
-    rowAxis: "d_ff",
-    colAxis: "d_model",
-    parent: [key("update"), board.frame],
-  });
+  show("activation", middle, { parent: key("pre") });
+  show("W_2", top, { before: gap + 3 * unit, parent: [key("update"), frame] });
   drawBias(board, "b_2", end, "d_model");
-  const shape = ctx.data.about && ctx.data.about.skipped ? ctx.t("ends_skipped") : [n, d];
-  pen.full(key("update"), get("update"), end, result, shape, {
-    ...line,
-    before: gap * 0.9,
-    colAxis: "d_model",
-    pick: true,
-    parent: [key("activation"), board.frame],
-  });
+  const off = ctx.data.about?.skipped ? { shape: ctx.t("ends_skipped") } : {};
+  show("update", end, { ...off, before: gap * 0.9, pick: true, parent: [key("activation"), frame] });
 }
 
 // -- x + update = sum, and LayerNorm ----------------------------------------------------------------------------------
 
-// Of what leaves the sub-layer before LayerNorm.
-const sumNames = (board) =>
-  board.residual ? [`x + FFN(${drawOperand(board)})`, "x + FFN", board.ctx.t("ends_sum")] : updateNames(board);
-
 function drawSums(board, step) {
-  const { pen, key, get, line, left, even, unit, stats, small, post, n, d, sumsTop, tall } = board;
+  const { pen, show, coming, key, get, left, even, unit, stats, small, post, sumsTop, tall } = board;
+  const norm = step === "norm";
+  const half = widthOfNorm(board);
   if (!board.residual) {
-    const w = Math.min(drawSmallNorm(board), small ? Infinity : 1.6 * even);
+    const w = Math.min(half, small ? Infinity : 1.6 * even);
     return drawNorm(board, "update", "leaves", { x: left, w }, true);
   }
+  if (small && norm) return drawNorm(board, "sum", "leaves", { x: left, w: half }, true);
   const sign = SIGN * (small ? 0.7 : 1) * unit;
   const rect = (i) => ({ x: left + i * (even + sign), y: sumsTop, w: even, h: tall });
-  const gap = (i) => ({ x: rect(i).x + even, y: sumsTop, w: sign, h: tall });
-  if (small && step === "norm") return drawNorm(board, "sum", "leaves", { x: left, w: drawSmallNorm(board) }, true);
-  const idle = step === "norm";
-  const [x, update, sum] = ["x", "update", "sum"].map(get);
+  const gap = (i) => ({ ...rect(i), x: rect(i).x + even, w: sign });
+  const [x, update, sum] = ["x", "update", "sum"].map((role) => get(role));
   const top = x && update && sum ? Math.max(x.top, update.top, sum.top) : undefined;
-  const more = { ...line, colAxis: "d_model", top, alpha: idle ? PALE : 1, ...(idle ? { group: "aside" } : {}) };
-  const titleWidth = even + sign * 0.9;
-  pen.full(key("x"), x, rect(0), "x", [n, d], { ...more, room: titleWidth });
-  pen.sign("ff:plus", "+", gap(0), { alpha: more.alpha });
-  pen.full(key("update"), update, rect(1), updateNames(board), [n, d], {
-    ...more,
-    room: titleWidth,
-    parent: key("W_2"),
-  });
-  pen.sign("ff:equals", "=", gap(1), { alpha: more.alpha });
-  if (step === "norm") return drawNorm(board, "sum", "leaves", { x: rect(2).x, w: even }, true);
-  pen.full(key("sum"), sum, rect(2), sumNames(board), [n, d], {
-    ...more,
-    pick: true,
-    parent: [key("update"), key("x")],
-    room: even + (small ? 0 : stats * 0.9),
-  });
-  if (small || !post) return undefined;
-  return pen.coming(key("leaves"), { ...rect(2), x: rect(2).x + even + stats }, ["LayerNorm", "LN"], [n, d]);
+  const look = { room: even + sign * 0.9, top, ...pale(norm) };
+  show("x", rect(0), look);
+  pen.sign("ff:plus", "+", gap(0), { alpha: look.alpha });
+  show("update", rect(1), { ...look, parent: key("W_2") });
+  pen.sign("ff:equals", "=", gap(1), { alpha: look.alpha });
+  if (norm) return drawNorm(board, "sum", "leaves", { x: rect(2).x, w: even }, true);
+  const room = even + (small ? 0 : stats * 0.9);
+  show("sum", rect(2), { room, top, pick: true, parent: [key("update"), key("x")] });
+  if (!small && post) coming("leaves", { ...rect(2), x: rect(2).x + even + stats });
+  return undefined;
 }
 
 // LayerNorm of each row: its input, minus its mean, divided by its deviation, then times gamma plus beta.
-function drawNorm(board, from, to, { x, w }, sums) {
-  const { pen, key, get, line, unit, stat, signs, n, d, rowsTop, rows, sumsTop, tall, small } = board;
+function drawNorm(board, from, to, { x, w }, sums = false) {
+  const { pen, show, key, get, line, unit, stat, signs, n, rowsTop, rows, sumsTop, tall, small } = board;
   const [y, h] = sums ? [sumsTop, tall] : [rowsTop, rows];
-  const name = sums ? sumNames(board) : "x";
-  const more = { ...line, colAxis: "d_model" };
-  const source = { x, y, w, h };
-  if (sums || small)
-    pen.full(key(from), get(from), source, name, [n, d], {
-      ...more,
-      room: w + signs * 0.9,
-      parent: [key("update"), key("x")],
-    });
+  const parent = key(from);
+  if (sums || small) show(from, { x, y, w, h }, { room: w + signs * 0.9, parent: [key("update"), key("x")] });
   let at = x + w;
-  const scale = get(from);
-  for (const [name, symbol, sign] of [
+  const sign = (name, text) => {
+    pen.sign(`ff:${name}:sign`, text, { x: at, y, w: signs, h });
+    at += signs;
+  };
+  const look = { ...line, top: get(from)?.top, numbers: h / n >= 1.15 * unit && stat > 2.6 * unit, parent };
+  for (const [name, symbol, text] of [
     ["mean", "μ", "−"],
     ["deviation", "σ", "÷"],
   ]) {
-    pen.sign(`ff:${name}:sign`, sign, { x: at, y, w: signs, h });
-    at += signs;
-    const matrix = get(name, { transposed: true });
-    const numbers = h / n >= 1.15 * unit && stat > 2.6 * unit;
-    pen.matrix(
-      key(name),
-      matrix,
-      { x: at, y, w: stat, h },
-      { ...line, top: scale ? scale.top : undefined, numbers, parent: key(from) },
-    );
-    pen.math(
-      `name:${key(name)}`,
-      symbol,
-      { x: at, y: y - NAME_SIZE * unit, w: stat },
-      { align: "center", parent: key(from) },
-    );
+    sign(name, text);
+    pen.matrix(key(name), get(name, { transposed: true }), { x: at, y, w: stat, h }, look);
+    const above = { x: at, y: y - NAME_SIZE * unit, w: stat };
+    pen.math(`name:${key(name)}`, symbol, above, { align: "center", parent });
     at += stat;
   }
-  pen.sign("ff:norm:sign", "→", { x: at, y, w: signs, h });
-  const end = { x: at + signs, y, w, h };
-  pen.full(key(to), get(to), end, sums ? ["LayerNorm", "LN"] : "LN(x)", [n, d], {
-    ...more,
-    pick: true,
-    parent: key(from),
-  });
-  for (const [i, [name, symbol]] of [
-    ["gamma", "· γ"],
-    ["beta", "+ β"],
-  ].entries()) {
-    const high = 0.9 * unit;
-    const row = { x: end.x, y: y - (NAME_SIZE + HEAD - 0.2 - i * 1.6) * unit, w, h: high };
+  sign("norm", "→");
+  show(to, { x: at, y, w, h }, { pick: true, parent });
+  ["gamma", "beta"].forEach((name, i) => {
+    const row = { x: at, y: y - (NAME_SIZE + HEAD - 0.2 - i * 1.6) * unit, w, h: 0.9 * unit };
     pen.matrix(key(name), get(name), row, { colAxis: "d_model", parent: key(to) });
-    const wide = 2.2 * unit;
-    pen.math(
-      `name:${key(name)}`,
-      symbol,
-      { x: row.x - wide - 0.3 * unit, y: row.y - 0.2 * unit, w: wide },
-      { align: "right", colour: "dim" },
-    );
-  }
+    const side = { x: at - 2.5 * unit, y: row.y - 0.2 * unit, w: 2.2 * unit };
+    drawSide(board, name, ["· γ", "+ β"][i], side);
+  });
 }

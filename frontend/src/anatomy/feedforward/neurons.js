@@ -23,48 +23,34 @@ export function activationCurve({ pen, ctx, unit, rowsTop, weights, relu, activa
   for (const value of matrix.data) counts[clamp(Math.floor(((value + reach) / (2 * reach)) * BINS), 0, BINS - 1)]++;
   const most = Math.max(...counts);
   const [low, far] = matrix.range;
-  const tip = [
-    ctx.t("ends_curve_tip", {
-      n: formatCount(matrix.data.length),
-      low: formatCell(low, "pre"),
-      high: formatCell(far, "pre"),
-    }),
-  ];
+  const [lowest, highest] = [low, far].map((value) => formatCell(value, "pre"));
+  const about = { n: formatCount(matrix.data.length), low: lowest, high: highest };
+  const tip = [ctx.t("ends_curve_tip", about)];
   counts.forEach((count, i) => {
     const h = ((base - top) * 0.92 * count) / most;
     const positive = i >= BINS / 2;
     const fill = positive ? { fill: pen.colour, strength: 0.35 } : { fill: "dim", strength: 0.22 };
-    pen.box(
-      `ff:bin:${i}`,
-      { x: start + (i * wide) / BINS, y: base - h, w: wide / BINS - 0.5, h },
-      { ...fill, radius: 0, tip },
-    );
+    const bin = { x: start + (i * wide) / BINS, y: base - h, w: wide / BINS - 0.5, h };
+    pen.box(`ff:bin:${i}`, bin, { ...fill, radius: 0, tip });
   });
-  pen.line("ff:axis", [start, base, start + wide, base], { colour: "line" });
-  pen.line("ff:zero", [toX(0), top, toX(0), base], { colour: "line" });
+  pen.path("ff:axis", [start, base, start + wide, base], { colour: "line" });
+  pen.path("ff:zero", [toX(0), top, toX(0), base], { colour: "line" });
   const f = (value) => activate(value, activation);
   const values = relu ? [-reach, 0, reach] : Array.from({ length: 41 }, (_, i) => (reach * (i - 20)) / 20);
   const points = values.flatMap((value) => [toX(value), base - ((base - top) * f(value)) / reach]);
-  pen.line("ff:curve", points, { colour: pen.colour, weight: 2.5, z: 1 });
+  pen.path("ff:curve", points, { colour: pen.colour, weight: 2.5, z: 1 });
   const name = { relu: "max(0, ·)", gelu: "GELU", swish: "swish" }[activation];
   pen.math("ff:curve:name", name, { x: start, y: head, w: wide }, { parent: "ff:curve" });
   const third = wide / 3;
-  const ends = [
-    [`−${reach.toFixed(1)}`, start, "left"],
-    ["0", start + third, "center"],
-    [reach.toFixed(1), start + 2 * third, "right"],
-  ];
-  for (const [text, at, align] of ends)
-    pen.text(
-      `ff:axis:${align}`,
-      text,
-      { x: at, y: base + 0.1 * unit, w: third },
-      { size: 0.9, align, colour: "dim", parent: "ff:axis" },
-    );
+  const look = { size: 0.9, colour: "dim", parent: "ff:axis" };
+  ["left", "center", "right"].forEach((align, i) => {
+    const text = [`−${reach.toFixed(1)}`, "0", reach.toFixed(1)][i];
+    pen.text(`ff:axis:${align}`, text, { x: start + i * third, y: base + 0.1 * unit, w: third }, { ...look, align });
+  });
 }
 
 // The neurons of a token that are above 0.
-export function drawActive(matrix, row) {
+function activeCount(matrix, row) {
   let count = 0;
   for (let col = 0; col < matrix.cols; col++) if (matrix.at(row, col) > 0) count++;
   return count;
@@ -78,7 +64,7 @@ export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small
   pen.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.9 });
   const size = Math.min(0.9, Math.max(ctx.big ? 0.6 : 0.9, (0.88 * space) / unit)); // large text: small before any goes
   const written = new Set(numbersFit(n, space, (1.02 / 0.9) * size * unit, line.current));
-  const counts = labels.map((_, i) => drawActive(matrix, i));
+  const counts = labels.map((_, i) => activeCount(matrix, i));
   const most = Math.max(1, ...counts); // the longest bar fills the space
   // A bar is below its number, or beside it if rows are low.
   const under = space >= 1.4 * unit;
@@ -88,23 +74,15 @@ export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small
     const count = counts[i];
     const middle = rowsTop + (i + 0.5) * space;
     const pale = line.dimAfter !== undefined && i > line.dimAfter ? PALE : 1;
-    const about = {
-      n: formatCount(count),
-      total: formatCount(ff),
-      token: labels[i],
-      share: ((100 * count) / ff).toFixed(1),
-    };
+    const share = ((100 * count) / ff).toFixed(1);
+    const about = { n: formatCount(count), total: formatCount(ff), token: labels[i], share };
     const tip = [ctx.t(`ends_${sort}_tip`, about)];
     const bar = { x, y: middle + (under ? 0.36 * unit : -thick / 2), w: ((w - number) * count) / most, h: thick };
     pen.box(`ff:kept:${i}`, bar, { fill: pen.colour, strength: 0.65, radius: 1, alpha: pale, tip });
     if (!written.has(i)) continue;
     const rect = { x, y: middle - (under ? 0.78 : 0.65 * size) * unit, w };
     const text = under ? fittingText([ctx.t(`ends_${sort}`, about), about.n], w, size * unit) : about.n;
-    pen.text(`ff:kept:${i}:n`, text, rect, {
-      size,
-      align: under ? "left" : "right",
-      alpha: pale,
-      parent: `ff:kept:${i}`,
-    });
+    const look = { size, align: under ? "left" : "right", alpha: pale, parent: `ff:kept:${i}` };
+    pen.text(`ff:kept:${i}:n`, text, rect, look);
   }
 }

@@ -7,31 +7,18 @@ function drawTile(lane, part, head, box, parent) {
   const at = `${stack}.${layer}.${part}`;
   const key = `m:${at}.weights.h${head}`;
   const matrix = data.matrix(`${at}.weights`, { head });
-  if (!matrix) return lane.add({ key: key + ":wait", kind: "box", ...box, stroke: "line", dash: true, radius: 2 });
+  if (!matrix) return lane.outline(key, box);
   const out = data.header.attention[at].zero[head];
-  const tile = lane.add({
-    key,
-    kind: "matrix",
-    matrix,
-    ramp: part === "cross" ? "cross" : side,
-    top: 1,
-    rowAxis: side,
-    colAxis: part === "cross" ? "source" : side + ":key",
-    ...box,
-    ...(stack === "decoder" ? lane.late : {}),
-    alpha: out ? 0.3 : 1,
-    outline: head === state.head ? "strong" : "thin",
-    title: t("flow_weights", { head: head + 1 }),
-    go: { zoom: "head", place: `${stack}.${part}`, step: "softmax", head },
-    label: t("flow_go_head", { head: head + 1, name: t(part === "cross" ? "flow_cross" : `flow_self_${stack}`) }),
-    parent,
-  });
-  if (out)
-    lane.text(`out:${key}`, t("flow_out_head"), box.x, box.y + box.h / 2, box.w, {
-      align: "center",
-      weight: 600,
-      colour: "changed",
-    });
+  const cross = part === "cross";
+  const axes = { rowAxis: side, colAxis: cross ? "source" : side + ":key", ramp: cross ? "cross" : side };
+  const title = t("flow_weights", { head: head + 1 });
+  const go = { zoom: "head", place: `${stack}.${part}`, step: "softmax", head };
+  const label = t("flow_go_head", { head: head + 1, name: t(cross ? "flow_cross" : `flow_self_${stack}`) });
+  const look = { top: 1, alpha: out ? 0.3 : 1, outline: head === state.head ? "strong" : "thin" };
+  const said = { title, go, label, parent };
+  const tile = lane.add({ key, kind: "matrix", matrix, ...axes, ...box, ...lane.late, ...look, ...said });
+  const off = { align: "center", weight: 600, colour: "changed" };
+  if (out) lane.text(`out:${key}`, t("flow_out_head"), box.x, box.y + box.h / 2, box.w, off);
   return tile;
 }
 
@@ -42,10 +29,9 @@ function drawTiles(lane, part, area) {
   const { heads } = data.config;
   const across = area.w > area.h * 0.7 ? Math.ceil(Math.sqrt(heads)) : Math.min(2, heads);
   const down = Math.ceil(heads / across);
-  const [gap, name] = [
-    unit * 0.35,
-    area.h / down > unit * 3 ? unit * 1.05 : area.h / down > unit * 1.6 ? unit * 0.75 : 0,
-  ];
+  const gap = unit * 0.35;
+  const each = area.h / down;
+  const name = each > unit * 3 ? unit * 1.05 : each > unit * 1.6 ? unit * 0.75 : 0;
   const [w, h] = [(area.w - gap * (across - 1)) / across, (area.h - gap * (down - 1)) / down - name];
   for (let head = 0; head < heads; head++) {
     const [row, col] = [Math.floor(head / across), head % across];
@@ -53,12 +39,8 @@ function drawTiles(lane, part, area) {
     drawTile(lane, part, head, box, `m:${stack}.${layer}.${part}.weights.h${state.head}`);
     if (!name) continue;
     const words = t(w > unit * 3.4 ? "flow_head_name" : "short_head", { head: head + 1, n: head + 1 });
-    const look = {
-      size: Math.min(0.82, name / unit),
-      align: "center",
-      colour: head === state.head ? "ink" : "dim",
-      weight: head === state.head ? 600 : 400,
-    };
+    const chosen = head === state.head ? { colour: "ink", weight: 600 } : { colour: "dim", weight: 400 };
+    const look = { size: Math.min(0.82, name / unit), align: "center", ...chosen };
     lane.text(`headname:${part}.${head}`, words, box.x, box.y - name / 2, w, look);
   }
   return area;
@@ -69,18 +51,9 @@ function drawOpenHead(lane, part, area) {
   const { ctx, stack, layer } = lane;
   const { data, state } = ctx;
   const { heads } = data.config;
-  const at = `${stack}.${layer}.${part}`;
+  const look = { fill: "ground", stroke: "line", radius: 1 };
   for (let i = Math.min(3, heads - 1); i > 0; i--)
-    lane.add({
-      key: `more:${at}.${i}`,
-      kind: "box",
-      ...area,
-      x: area.x + i * 3,
-      y: area.y - i * 3,
-      fill: "ground",
-      stroke: "line",
-      radius: 1,
-    });
+    lane.box(`more:${stack}.${layer}.${part}.${i}`, { ...area, x: area.x + i * 3, y: area.y - i * 3 }, look);
   return drawTile(lane, part, state.head, area);
 }
 
@@ -104,5 +77,5 @@ export function headTiles(lane, part, column, strips, x) {
   const from = keys.y + keys.h * 0.8;
   const [out, turn, end] = [keys.x + keys.w, weights.x - unit * 0.4, weights.x + weights.w / 2]; // right of the letter V
   const points = [out, from, turn, from, turn, below, end, below, end, weights.y + weights.h + 2];
-  lane.add({ key: `under:${at}`, kind: "arrow", points, x: 0, y: 0, w: 0, h: 0, colour: "dim", weight: 1.5 });
+  lane.path(`under:${at}`, points, { colour: "dim", weight: 1.5 });
 }

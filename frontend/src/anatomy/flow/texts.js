@@ -17,8 +17,6 @@ export const FLOW_TEXTS = {
   flow_self: "Self-attention",
   flow_masked: "Masked self-attention",
   flow_cross: "Cross-attention",
-  flow_memory: "output",
-  flow_out: "output",
   flow_leaves: "output",
   flow_ff: "Feed-forward",
   flow_self_short: "Self",

@@ -16,11 +16,8 @@ const TALLEST = 7; // units of a strip below the cards
 export function cardsPart(sheet, cards, w, noted = true) {
   const { unit } = sheet;
   const sizedCards = cards.map((card) => {
-    const inside = Math.max(
-      widthOfText(card.name, SMALL_TEXT * unit),
-      widthOfText(card.value, VALUE * unit),
-      noted && card.note ? widthOfText(card.note, NOTE * unit) : 0,
-    );
+    const [name, value] = [widthOfText(card.name, SMALL_TEXT * unit), widthOfText(card.value, VALUE * unit)];
+    const inside = Math.max(name, value, noted && card.note ? widthOfText(card.note, NOTE * unit) : 0);
     const sign = card.sign ? SIGN * unit : 0;
     return { ...card, before: sign, wide: Math.min(w - sign, inside + 2 * PAD * unit) };
   });
@@ -28,11 +25,11 @@ export function cardsPart(sheet, cards, w, noted = true) {
   let used = 0;
   for (const card of sizedCards) {
     const more = card.before + card.wide + GAP * unit;
-    if (lines[lines.length - 1].length && used + more - GAP * unit > w) {
+    if (lines.at(-1).length && used + more - GAP * unit > w) {
       lines.push([]);
       used = 0;
     }
-    lines[lines.length - 1].push(card);
+    lines.at(-1).push(card);
     used += more;
   }
   const notes = noted && cards.some((card) => card.note);
@@ -50,30 +47,15 @@ export function cardsPart(sheet, cards, w, noted = true) {
         }
         x += card.before;
         const go = card.go ? { go: card.go, label: card.label || card.name } : {};
-        sheet.box(name, x, y, card.wide, high, {
-          fill: "panel",
-          stroke: card.hue || "line",
-          weight: card.hue ? 2 : 1,
-          ...go,
-        });
-        const inside = [x + PAD * 0.5 * unit, card.wide - PAD * unit];
-        const more = { align: "center" };
+        const frame = { stroke: card.hue || "line", weight: card.hue ? 2 : 1 };
+        sheet.box(name, { x, y, w: card.wide, h: high }, { fill: "panel", ...frame, ...go });
+        const [left, width] = [x + PAD * 0.5 * unit, card.wide - PAD * unit];
         let top = y + (PAD / 2) * unit;
-        top = sheet.text(`${name}.name`, card.name, inside[0], top, inside[1], {
-          ...more,
-          size: SMALL_TEXT,
-          colour: "dim",
-          kind: card.kind,
-        });
-        top = sheet.text(`${name}.value`, card.value, inside[0], top, inside[1], {
-          ...more,
-          size: VALUE,
-          weight: 600,
-          colour: card.colour,
-          kind: card.math ? "math" : "text",
-        });
-        if (notes && card.note)
-          sheet.text(`${name}.note`, card.note, inside[0], top, inside[1], { ...more, size: NOTE, colour: "dim" });
+        const write = (part, text, look) =>
+          (top = sheet.text(`${name}.${part}`, text, left, top, width, { align: "center", ...look }));
+        write("name", card.name, { size: SMALL_TEXT, colour: "dim", kind: card.kind });
+        write("value", card.value, { size: VALUE, weight: 600 });
+        if (notes && card.note) write("note", card.note, { size: NOTE, colour: "dim" });
         x += card.wide + GAP * unit;
       }
       y += high + GAP * unit;
@@ -98,8 +80,8 @@ export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, h
     best: head + rows * high,
     draw: (x, y, wide, h) => {
       sheet.text(`${name}.name`, title, x, y, wide, { size: SMALL_TEXT, colour: "dim" });
-      const more = { mark: at, origin, label: title, says, ramp, outline: "thin", ...(pick ? { pick } : {}) };
-      sheet.strip(name, numbers, x, y + head, wide, (h - head) / rows, more);
+      const more = { mark: at, origin, label: title, says, ramp, ...(pick ? { pick } : {}) };
+      sheet.strip(name, numbers, { x, y: y + head, w: wide }, (h - head) / rows, more);
     },
   };
 }
@@ -113,31 +95,31 @@ export function curvePart(sheet) {
     best: head + 11 * unit,
     draw: (x, y, w, h) => {
       const end = Math.max(3, Math.ceil(Math.abs(computation.x) * 1.2));
-      const title = t("number_curve", {
-        low: formatNumber(-end).replace(/\.0+$/, ""),
-        high: formatNumber(end).replace(/\.0+$/, ""),
-      });
+      const [lowest, highest] = [-end, end].map((value) => formatNumber(value).replace(/\.0+$/, ""));
+      const title = t("number_curve", { low: lowest, high: highest });
       y = sheet.text("curve.name", title, x, y, w, { size: SMALL_TEXT, colour: "dim" });
       const high = h - head;
       const wide = Math.min(w, high * 2.4);
-      sheet.box("curve", x, y, wide, high, { fill: "panel", radius: 4 });
+      sheet.box("curve", { x, y, w: wide, h: high }, { fill: "panel", radius: 4 });
       const pad = 0.7 * unit;
       const plot = { x: x + pad, y: y + pad, w: wide - 2 * pad, h: high - 2 * pad };
       const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[computation.sort] * end;
       const across = (value) => plot.x + (plot.w * (value + end)) / (2 * end);
       const up = (value) => plot.y + plot.h * (1 - (value - low) / (end - low));
-      sheet.line("curve.x", [plot.x, up(0), plot.x + plot.w, up(0)], { colour: "dim", weight: 1, dash: true });
-      sheet.line("curve.y", [across(0), plot.y, across(0), plot.y + plot.h], { colour: "dim", weight: 1, dash: true });
+      const axis = { colour: "dim", weight: 1, dash: true };
+      sheet.path("curve.x", [plot.x, up(0), plot.x + plot.w, up(0)], axis);
+      sheet.path("curve.y", [across(0), plot.y, across(0), plot.y + plot.h], axis);
       const count = computation.sort === "relu" ? 2 : 120;
       const points = [];
       for (let i = 0; i <= count; i++) {
         const value = -end + (2 * end * i) / count;
         points.push(across(value), up(activate(value, computation.sort)));
       }
-      sheet.line("curve.line", points, { colour: ramp, weight: 2, z: 1 });
+      sheet.path("curve.line", points, { colour: ramp, weight: 2, z: 1 });
       const [px, py, dot] = [across(computation.x), up(computation.free), 0.62 * unit];
-      sheet.line("curve.down", [px, up(0), px, py], { colour: "ink", weight: 1, z: 1 });
-      sheet.box("curve.at", px - dot / 2, py - dot / 2, dot, dot, { fill: ramp, stroke: "ink", radius: dot, z: 2 });
+      sheet.path("curve.down", [px, up(0), px, py], { colour: "ink", weight: 1, z: 1 });
+      const at = { x: px - dot / 2, y: py - dot / 2, w: dot, h: dot };
+      sheet.box("curve.at", at, { fill: ramp, stroke: "ink", radius: dot, z: 2 });
     },
   };
 }
@@ -217,35 +199,21 @@ export function tablePart(
     lines.forEach((line, i) => {
       if (!writtenLines.has(i)) return;
       const leads = go && go(i);
-      const frame = line.chosen ? { fill: "panel", stroke: ramp, weight: 2, radius: 4 } : { fill: null, stroke: null };
-      if (line.chosen || leads)
-        sheet.box(`table.${i}.frame`, x, y, Math.min(used, wide), row, {
-          ...frame,
-          ...(leads ? { go: leads, label: label(i) } : {}),
-        });
-      if (line.weight !== null && bar.w > 2 * unit && line.weight > 0)
-        sheet.matrix(
-          `table.${i}.bar`,
-          Float64Array.of(line.weight),
-          1,
-          1,
-          bar.x,
-          y + row * 0.22,
-          Math.max(1, (bar.w - 0.4 * unit) * line.weight),
-          row * 0.56,
-          {
-            origin: `${sheet.computation.matrix.id}|bar|${i}|${line.weight}`,
-            label: "weights",
-            top: 1,
-            outline: null,
-            says: () => [line.cells.join("  ")],
-          },
-        );
+      const frame = line.chosen ? { fill: "panel", stroke: ramp, weight: 2, radius: 4 } : {};
+      const way = leads ? { go: leads, label: label(i) } : {};
+      const rect = { x, y, w: Math.min(used, wide), h: row };
+      if (line.chosen || leads) sheet.box(`table.${i}.frame`, rect, { ...frame, ...way });
+      if (line.weight !== null && bar.w > 2 * unit && line.weight > 0) {
+        const long = Math.max(1, (bar.w - 0.4 * unit) * line.weight);
+        const origin = `${sheet.computation.matrix.id}|bar|${i}|${line.weight}`;
+        const at = { x: bar.x, y: y + row * 0.22, w: long, h: row * 0.56 };
+        sheet.bar(`table.${i}.bar`, line.weight, at, { origin, label: "weights", top: 1, says: line.cells.join("  ") });
+      }
       write(i, line.cells, { weight: line.chosen ? 600 : 400, colour: line.dim ? "dim" : "ink" });
     });
     if (always || writtenLines.size < lines.length) write("rest", rest(writtenLines), { colour: "dim" });
     if (foot) {
-      sheet.line("table.rule", [x, y, x + named + column * (columns.length - 1), y], { colour: "line", weight: 1 });
+      sheet.path("table.rule", [x, y, x + named + column * (columns.length - 1), y], { colour: "line", weight: 1 });
       write("foot", [t("number_sum"), ...foot], { colour: "ink" });
     }
   };

@@ -1,4 +1,4 @@
-import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
+import { widthOfText, largestOf, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
 // Rows of numbers below each other, with every number written, in blocks of 16, 8 or 4 columns.
 
@@ -27,20 +27,15 @@ export function cellsPart(sheet, rows, heads, w, mark = -1) {
   const above = left ? 0 : SMALL_TEXT * LINE_HEIGHT * unit;
   const blocks = Math.ceil(count / per);
   const best = blocks * (head + rows.length * row) + rows.length * above + (blocks - 1) * 0.6 * unit;
-  const tops = rows.map((row) =>
-    row.numbers.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0),
-  );
+  const tops = rows.map((row) => largestOf(row.numbers) || 1);
   const draw = (x, y) => {
     for (let from = 0; from < count; from += per) {
       const size = Math.min(per, count - from);
       for (let m = from; m < from + size; m++) {
         const label = heads ? heads[m] : String(m + 1);
         const marked = m === mark ? { colour: "ink", weight: 600 } : { colour: "dim" };
-        sheet.text(`at.${m}`, label, x + left + (m - from) * cell + 1, y, cell - 2, {
-          size: 0.8,
-          align: "center",
-          ...marked,
-        });
+        const look = { size: 0.8, align: "center", ...marked };
+        sheet.text(`at.${m}`, label, x + left + (m - from) * cell + 1, y, cell - 2, look);
       }
       y += head;
       rows.forEach((entry, i) => {
@@ -49,25 +44,13 @@ export function cellsPart(sheet, rows, heads, w, mark = -1) {
         if (left && !from) {
           const shift = (HIGH - SMALL_TEXT * LINE_HEIGHT) * 0.5 * unit;
           sheet.text(`name.${i}`, entry.text, x, y + shift, left - 2.1 * unit, { ...named, align: "right" });
-          if (entry.sign)
-            sheet.text(`sign.${i}`, entry.sign, x + left - 1.8 * unit, y, 1.4 * unit, {
-              align: "center",
-              colour: "dim",
-            });
+          const look = { align: "center", colour: "dim" };
+          if (entry.sign) sheet.text(`sign.${i}`, entry.sign, x + left - 1.8 * unit, y, 1.4 * unit, look);
         }
         const chosen = mark >= from && mark < from + size ? { chosen: [0, mark - from] } : {};
-        const more = { ...entry.more, top: tops[i] || 1, first: from, numbers: true, ...chosen };
-        sheet.matrix(
-          `cells.${i}.${from}`,
-          entry.numbers.subarray(from, from + size),
-          1,
-          size,
-          x + left,
-          y,
-          size * cell,
-          HIGH * unit,
-          more,
-        );
+        const more = { ...entry.more, top: tops[i], first: from, numbers: true, ...chosen };
+        const rect = { x: x + left, y, w: size * cell, h: HIGH * unit };
+        sheet.matrix(`cells.${i}.${from}`, entry.numbers.subarray(from, from + size), rect, more);
         y += row;
       });
       y += 0.6 * unit;

@@ -2,6 +2,7 @@ import { formatSmall } from "../../core/format.js";
 import { formatCount, formatNumber } from "../format.js";
 import { largestTerms, runningSums } from "../arithmetic.js";
 import { cellsPart } from "./cells.js";
+import { stackedParts } from "./cards.js";
 import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
 // How a product of a row and a column is drawn: short ones number by number, long ones as strips of colour, with the
@@ -9,6 +10,7 @@ import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 // pixels, and what draws it into a rectangle.
 
 const LARGEST = 6;
+const SHARE = 0.57; // of the width, for strips beside a list
 const POINTS = 256; // of the line of sums
 
 const dotFactor = (value) => (value < 0 ? `(${formatSmall(value)})` : formatSmall(value));
@@ -19,50 +21,28 @@ export function dotVariants(sheet, names, w) {
   const { unit, computation, ctx } = sheet;
   const count = computation.products.length;
   const long = longVariants(sheet, names, w);
-  const texts = [names.a, names.b, { text: sheet.t("number_product") }];
-  const numbers = [computation.a, computation.b, computation.products];
-  const rows = texts.map((text, i) => ({
-    ...text,
-    numbers: numbers[i],
-    sign: ["", "×", "="][i],
-    more: operand(sheet, names, i),
-  }));
+  const rows = factorsOf(sheet, names).map((factor, i) => ({ ...factor, sign: ["", "×", "="][i] }));
   const cells = cellsPart(sheet, rows, names.terms, w);
   if (!cells) return long;
   const sums = runningPart(sheet);
-  const gap = unit;
-  const both = {
-    least: cells.best + gap + sums.least,
-    best: cells.best + gap + sums.best,
-    draw: (x, y, wide, h) => {
-      cells.draw(x, y);
-      sums.draw(x, y + cells.best + gap, Math.min(wide, cells.wide), h - cells.best - gap);
-    },
-  };
-  return count > 4 && !ctx.narrow ? [both, cells, ...long] : [cells, ...long];
+  const below = { ...sums, draw: (x, y, wide, h) => sums.draw(x, y, Math.min(wide, cells.wide), h) };
+  return count > 4 && !ctx.narrow ? [stackedParts([cells, below], unit), cells, ...long] : [cells, ...long];
 }
 
-// What all pictures of a, b and the products share: the tokens of their numbers, their texts and their origin.
-function operand(sheet, names, i) {
-  const { computation, t } = sheet;
-  const factor = [names.a, names.b, { text: t("number_product"), ramp: sheet.ramp }][i];
-  const numbers = [computation.a, computation.b, computation.products][i];
-  const from = i < 2 && ((m) => computation.from(m, i === 1));
-  const leads = from && from(0);
-  const says = (m) => [
-    factor.text.replace(/[_^{}]/g, ""),
-    names.terms ? names.terms[m] : t("number_feature", { n: m + 1, count: formatCount(numbers.length) }),
-    formatNumber(numbers[m]),
-  ];
-  return {
-    origin: `${computation.matrix.id}|${computation.row},${computation.col}|${"abp"[i]}`,
-    label: factor.text,
-    ramp: factor.ramp,
-    says: i === 2 ? (m) => [termText(sheet, names, m)] : says,
-    ...(leads ? { pick: from } : {}),
-    ...(factor.parent ? { parent: factor.parent } : {}),
-    outline: "thin",
-  };
+// What all pictures of a, b and the products share: their numbers, texts, tooltips and origins.
+function factorsOf(sheet, names) {
+  const { computation, t, ramp } = sheet;
+  const product = { text: t("number_product"), kind: "text", ramp };
+  return [names.a, names.b, product].map(({ text, kind, ramp, parent }, i) => {
+    const numbers = [computation.a, computation.b, computation.products][i];
+    const from = i < 2 && ((m) => computation.from(m, i === 1));
+    const named = (m) => names.terms?.[m] ?? t("number_feature", { n: m + 1, count: formatCount(numbers.length) });
+    const says = (m) =>
+      i < 2 ? [text.replace(/[_^{}]/g, ""), named(m), formatNumber(numbers[m])] : [termText(sheet, names, m)];
+    const origin = `${computation.matrix.id}|${computation.row},${computation.col}|${"abp"[i]}`;
+    const leads = { ...(from && from(0) ? { pick: from } : {}), ...(parent ? { parent } : {}) };
+    return { text, kind, numbers, more: { origin, label: text, ramp, says, ...leads } };
+  });
 }
 
 function termText({ computation, t }, names, m) {
@@ -75,47 +55,29 @@ function termText({ computation, t }, names, m) {
 
 // -- long products ---------------------------------------------------------------------------------------------------
 
+// Two parts side by side; share: of the left one.
+function besideParts(left, right, share, gap) {
+  const draw = (x, y, wide, h) => {
+    const leftWidth = Math.round(wide * share);
+    left.draw(x, y, leftWidth - gap, Math.min(h, left.best));
+    right.draw(x + leftWidth, y, wide - leftWidth, Math.min(h, right.best));
+  };
+  return { least: Math.max(left.least, right.least), best: Math.max(left.best, right.best), draw };
+}
+
 function longVariants(sheet, names, w) {
   const { unit, ctx } = sheet;
-  const gap = unit;
-  const over = (parts) => ({
-    least: parts.reduce((sum, part) => sum + part.least, (parts.length - 1) * gap),
-    best: parts.reduce((sum, part) => sum + part.best, (parts.length - 1) * gap),
-    draw: (x, y, wide, h) => {
-      const least = parts.reduce((sum, part) => sum + part.least, (parts.length - 1) * gap);
-      const stretch = parts.reduce((sum, part) => sum + part.best - part.least, 0);
-      const share = stretch ? Math.max(0, Math.min(1, (h - least) / stretch)) : 0;
-      for (const part of parts) {
-        const high = part.least + (part.best - part.least) * share;
-        part.draw(x, y, wide, high);
-        y += high + gap;
-      }
-    },
-  });
-  const beside = (left, right, share) => {
-    const leftWidth = (wide) => Math.round(wide * share);
-    return {
-      least: Math.max(left.least, right.least),
-      best: Math.max(left.best, right.best),
-      draw: (x, y, wide, h) => {
-        left.draw(x, y, leftWidth(wide) - 1.5 * unit, Math.min(h, left.best));
-        right.draw(x + leftWidth(wide), y, wide - leftWidth(wide), Math.min(h, right.best));
-      },
-    };
-  };
+  const over = (...parts) => stackedParts(parts, unit);
+  const beside = (left, right) => besideParts(left, right, SHARE, 1.5 * unit);
   const strips = (wide) => stripsPart(sheet, names, wide);
-  const list = (count) => listPart(sheet, names, count);
+  const [six, three, one] = [LARGEST, 3, 1].map((count) => listPart(sheet, names, count));
   const sums = runningPart(sheet);
-  if (ctx.narrow) return [over([strips(w), sums, list(LARGEST)])];
-  const columns = w >= 46 * unit;
-  const lists = [];
-  if (columns) {
-    const wide = w * 0.57;
-    lists.push(beside(over([strips(wide), sums]), list(LARGEST), 0.57));
-    lists.push(beside(strips(wide), list(LARGEST), 0.57), beside(strips(wide), list(3), 0.57));
-  }
-  lists.push(over([strips(w), sums, list(LARGEST)]), over([strips(w), list(LARGEST)]), over([strips(w), list(3)]));
-  return [...lists, list(LARGEST), list(3), list(1)];
+  const all = over(strips(w), sums, six);
+  if (ctx.narrow) return [all];
+  const left = strips(w * SHARE);
+  const columns = [beside(over(left, sums), six), beside(left, six), beside(left, three)];
+  const lists = [all, over(strips(w), six), over(strips(w), three), six, three, one];
+  return w >= 46 * unit ? [...columns, ...lists] : lists;
 }
 
 // a, b and their products as strips of colour.
@@ -134,24 +96,15 @@ function stripsPart(sheet, names, w) {
     best: around + 3 * rows * highest,
     draw: (x, y, wide, h) => {
       const line = (h - around) / (3 * rows);
-      [names.a, names.b, { text: t("number_product"), kind: "text" }].forEach((name, i) => {
-        const text = ["", "× ", "= "][i] + name.text;
-        const marks = { size: SMALL_TEXT, colour: "dim", kind: name.kind };
+      factorsOf(sheet, names).forEach(({ text: name, kind, numbers, more }, i) => {
+        const text = ["", "× ", "= "][i] + name;
+        const marks = { size: SMALL_TEXT, colour: "dim", kind };
         const note = rows > 1 && !i ? t("number_wrapped", { count: formatCount(count), wide: 64 }) : "";
         const noted = note ? widthOfText(note, SMALL_TEXT * unit) : 0;
         const both = note && widthOfText(text, SMALL_TEXT * unit) + noted + unit < wide;
         sheet.text(`name.${i}`, text, x, y, wide - (both ? noted + 0.5 * unit : 0), marks);
         if (both) sheet.text("wrapped", note, x + wide - noted, y, noted, { ...marks, kind: "text", align: "right" });
-        y =
-          sheet.strip(
-            `strip.${i}`,
-            [computation.a, computation.b, computation.products][i],
-            x,
-            y + nameHeight,
-            wide,
-            line,
-            operand(sheet, names, i),
-          ) + gap;
+        y = sheet.strip(`strip.${i}`, numbers, { x, y: y + nameHeight, w: wide }, line, more) + gap;
       });
     },
   };
@@ -167,15 +120,14 @@ function runningPart(sheet) {
     draw: (x, y, w, h) => {
       const sums = runningSums(computation.products);
       const count = computation.products.length;
-      const title = t(computation.bias === null ? "number_running" : "number_running_bias", {
-        count: formatCount(count),
-      });
+      const name = computation.bias === null ? "number_running" : "number_running_bias";
+      const title = t(name, { count: formatCount(count) });
       y = sheet.text("sums.name", title, x, y, w, { size: SMALL_TEXT, colour: "dim" });
       const high = h - nameHeight;
       const end = computation.free ?? computation.value;
       const label = formatNumber(end);
       const labelWidth = widthOfText(label, SMALL_TEXT * unit) + 1.2 * unit;
-      sheet.box("sums", x, y, w, high, { fill: "panel", radius: 4 });
+      sheet.box("sums", { x, y, w, h: high }, { fill: "panel", radius: 4 });
       const stride = Math.max(1, Math.ceil(count / POINTS));
       const taken = [];
       for (let m = 0; m < count; m += stride) taken.push(m);
@@ -186,15 +138,19 @@ function runningPart(sheet) {
       const plot = { x: x + pad, w: w - 2 * pad - labelWidth, y: y + pad, h: high - 2 * pad };
       const up = (value) => plot.y + plot.h * (1 - (value - low) / (top - low || 1));
       const across = (m) => plot.x + (plot.w * m) / count;
-      sheet.line("sums.zero", [plot.x, up(0), plot.x + plot.w, up(0)], { colour: "dim", weight: 1, dash: true });
+      sheet.path("sums.zero", [plot.x, up(0), plot.x + plot.w, up(0)], { colour: "dim", weight: 1, dash: true });
       const points = taken.flatMap((m) => [across(m), up(sums[m])]);
       if (computation.bias !== null) points.push(plot.x + plot.w, up(end));
-      sheet.line("sums.line", points, { colour: ramp, weight: 2, z: 1 });
+      sheet.path("sums.line", points, { colour: ramp, weight: 2, z: 1 });
       const dot = 0.5 * unit;
-      sheet.box("sums.end", plot.x + plot.w - dot / 2, up(end) - dot / 2, dot, dot, { fill: ramp, radius: dot, z: 2 });
+      const at = { x: plot.x + plot.w - dot / 2, y: up(end) - dot / 2, w: dot, h: dot };
+      sheet.box("sums.end", at, { fill: ramp, radius: dot, z: 2 });
       const line = SMALL_TEXT * LINE_HEIGHT * unit;
-      const at = Math.max(y, Math.min(y + high - line, up(end) - line / 2));
-      sheet.text("sums.value", label, plot.x + plot.w + 0.5 * unit, at, labelWidth, { size: SMALL_TEXT, weight: 600 });
+      const beside = Math.max(y, Math.min(y + high - line, up(end) - line / 2));
+      sheet.text("sums.value", label, plot.x + plot.w + 0.5 * unit, beside, labelWidth, {
+        size: SMALL_TEXT,
+        weight: 600,
+      });
     },
   };
 }
@@ -214,20 +170,13 @@ function listPart(sheet, names, most) {
     const bars = Math.min(4 * unit, w * 0.14);
     const free = w - bars - 0.6 * unit;
     const scale = Math.max(Math.abs(othersSum), Math.abs(bias || 0), ...largest.map((m) => Math.abs(products[m]))) || 1;
-    const size = Math.max(
-      SMALL_TEXT,
-      Math.min(1, ...largest.map((m) => free / widthOfText(termText(sheet, names, m), unit))),
-    );
+    const widest = Math.max(...largest.map((m) => widthOfText(termText(sheet, names, m), unit)));
+    const size = Math.max(SMALL_TEXT, Math.min(1, free / widest));
     const line = (name, value, text, more) => {
       const long = Math.max(2, (bars * Math.abs(value)) / scale);
       const origin = `${computation.matrix.id}|${computation.row},${computation.col}|${name}`;
-      sheet.matrix(`bar.${name}`, Float64Array.of(value), 1, 1, x + bars - long, y + row * 0.2, long, row * 0.6, {
-        origin,
-        label: text,
-        top: scale,
-        outline: null,
-        says: () => [text],
-      });
+      const rect = { x: x + bars - long, y: y + row * 0.2, w: long, h: row * 0.6 };
+      sheet.bar(`bar.${name}`, value, rect, { origin, label: text, top: scale, says: text });
       sheet.text(`term.${name}`, text, x + bars + 0.6 * unit, y + ((1 - size) * row) / 2, free, { size, ...more });
       y += row;
     };
@@ -239,14 +188,8 @@ function listPart(sheet, names, most) {
       line(i, products[m], termText(sheet, names, m), go ? { go, label } : {});
     });
     const more = { colour: "dim" };
-    const sum = formatNumber(othersSum);
-    if (rest)
-      line(
-        "others",
-        othersSum,
-        rest === 1 ? t("number_other", { sum }) : t("number_others", { count: formatCount(rest), sum }),
-        more,
-      );
+    const about = { count: formatCount(rest), sum: formatNumber(othersSum) };
+    if (rest) line("others", othersSum, t(rest === 1 ? "number_other" : "number_others", about), more);
     if (bias !== null) line("bias", bias, t("number_bias", { value: formatNumber(bias) }), more);
   };
   return { least: high, best: high, draw };

@@ -54,58 +54,55 @@ function rowIn(tools, name, { mark = tools.computation.col, pick, options, heads
 
 // -- a few numbers ---------------------------------------------------------------------------------------------------
 
-// A card that leads to the origin of its number.
-export function linkedCard({ computation, t }, card, go = computation.from(0)) {
-  return go ? { ...card, go, label: t("number_from", { name: card.name }) } : card;
+// A card: its name by the end of its key, values: for the name; value: a number or a text.
+export function card({ t }, key, value, { values, ...more } = /** @type {any} */ ({})) {
+  const text = typeof value === "number" ? formatNumber(value) : value;
+  return { name: t(`number_card_${key}`, values), value: text, ...more };
 }
+
+// A card that leads to the origin of its number.
+export function linkedCard(tools, key, value, { go = tools.computation.from(0), ...more } = /** @type {any} */ ({})) {
+  const made = card(tools, key, value, more);
+  return go ? { ...made, go, label: tools.t("number_from", { name: made.name }) } : made;
+}
+
+// The card of the result.
+const resultCard = (tools, key, more = {}) =>
+  card(tools, key, tools.computation.value, { sign: "=", hue: tools.sheet.ramp, ...more });
+
+// Leads to another number of the same row.
+const alongRow =
+  ({ computation }, more = {}) =>
+  (m) => ({ ...more, row: computation.row, col: m });
 
 function givenParts(tools) {
   const { computation, t } = tools;
-  const { before } = computation;
+  const { before, normed, of } = computation;
   const layer = (before.place.startsWith("encoder") ? before.encoder : before.decoder) + 1;
   const placeText = t(`number_from_${before.place.replace(".", "_")}`, { layer });
-  const cards = [
-    linkedCard(tools, {
-      name: t("number_card_arrives"),
-      value: placeText,
-      note: computation.normed ? t("number_card_normed") : "",
-    }),
-  ];
-  const from = (m) => ({ ...computation.from(0), row: computation.row, col: m });
-  const name = computation.of.name;
-  return cardVariants(tools, cards, [rowIn(tools, name, { pick: from })]);
+  const cards = [linkedCard(tools, "arrives", placeText, { note: normed ? t("number_card_normed") : "" })];
+  return cardVariants(tools, cards, [rowIn(tools, of.name, { pick: alongRow(tools, computation.from(0)) })]);
 }
 
 function lookupParts(tools) {
-  const { computation, t, token } = tools;
+  const { computation, token } = tools;
+  const id = formatCount(computation.id);
+  const values = { id, n: formatCount(computation.col + 1) };
   const cards = [
-    { name: t("number_card_id", { token }), value: formatCount(computation.id) },
-    {
-      name: t("number_card_lookup", { id: formatCount(computation.id), n: formatCount(computation.col + 1) }),
-      value: formatNumber(computation.stored),
-      sign: "→",
-    },
+    card(tools, "id", id, { values: { token } }),
+    card(tools, "lookup", computation.stored, { values, sign: "→" }),
   ];
   return cardVariants(tools, cards, [rowIn(tools, "rows")]);
 }
 
 function scaleParts(tools) {
-  const { sheet, computation, t } = tools;
-  const cards = [linkedCard(tools, { name: t("number_card_dot"), value: formatNumber(computation.a) })];
-  if (computation.made === "divide")
-    cards.push({
-      name: t("number_card_root", { depth: computation.depth }),
-      kind: "math",
-      value: `√${computation.depth} = ${formatNumber(computation.root)}`,
-      sign: "÷",
-    });
-  else
-    cards.push({
-      name: t(computation.plain ? "number_card_unscaled" : "number_card_factor"),
-      value: factorName(computation.factor),
-      sign: "×",
-    });
-  cards.push({ name: t("number_card_scaled"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp });
+  const { a, made, depth, root, plain, factor } = tools.computation;
+  const text = `√${depth} = ${formatNumber(root)}`;
+  const by =
+    made === "divide"
+      ? card(tools, "root", text, { values: { depth }, kind: "math", sign: "÷" })
+      : card(tools, plain ? "unscaled" : "factor", factorName(factor), { sign: "×" });
+  const cards = [linkedCard(tools, "dot", a), by, resultCard(tools, "scaled")];
   return cardVariants(tools, cards, keyRows(tools, ["dot", "scaled"]));
 }
 
@@ -113,13 +110,13 @@ function scaleParts(tools) {
 function keyRows(tools, names) {
   const { sheet, computation, own, t, w, token, labels } = tools;
   const step = { dot: "dot", scaled: "scale", scores: "mask" };
-  const picks = names.map((name) => (m) => ({ step: step[name], row: computation.row, col: m }));
+  const picks = names.map((name) => alongRow(tools, { step: step[name] }));
   const rows = names.map((name, i) => {
     const matrix = tools.read(name, own);
     const text = t(`number_name_${name}`);
     const numbers = rowOf(matrix, computation.row);
     const says = (m) => [text, labels("key")[m], formatNumber(numbers[m])];
-    const more = { origin: `${matrix.id}|row|${computation.row}`, label: text, pick: picks[i], says, outline: "thin" };
+    const more = { origin: `${matrix.id}|row|${computation.row}`, label: text, pick: picks[i], says };
     return { numbers, text, more };
   });
   const cells = cellsPart(sheet, rows, labels("key"), w, computation.col);
@@ -128,7 +125,7 @@ function keyRows(tools, names) {
 }
 
 function titledPart({ sheet, w }, part, text) {
-  const head = LINE_HEIGHT * sheet.unit + 0.3 * sheet.unit;
+  const head = (LINE_HEIGHT + 0.3) * sheet.unit;
   const draw = (x, y, wide, h) => {
     sheet.text("titled", text, x, y, w, { weight: 600 });
     part.draw(x, y + head, wide, h - head);
@@ -137,166 +134,97 @@ function titledPart({ sheet, w }, part, text) {
 }
 
 function maskParts(tools) {
-  const { sheet, computation, t } = tools;
-  const mask = {
-    name: t(computation.hidden ? "number_card_hidden" : "number_card_visible"),
-    value: computation.hidden ? "−∞" : "0",
-    note: t(`number_why_${computation.why}`),
-    sign: "+",
-  };
-  const cards = [
-    linkedCard(tools, { name: t("number_card_scaled"), value: formatNumber(computation.a) }),
-    mask,
-    { name: t("number_card_masked"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp },
-  ];
+  const { computation, t } = tools;
+  const { hidden, why, a } = computation;
+  const note = t(`number_why_${why}`);
+  const mask = card(tools, hidden ? "hidden" : "visible", hidden ? "−∞" : "0", { note, sign: "+" });
+  const cards = [linkedCard(tools, "scaled", a), mask, resultCard(tools, "masked")];
   return cardVariants(tools, cards, keyRows(tools, ["scaled", "scores"]));
 }
 
 function addParts(tools) {
-  const { sheet, computation, t } = tools;
-  const cards = [
-    linkedCard(tools, { name: t("number_card_x"), value: formatNumber(computation.a) }),
-    linkedCard(
-      tools,
-      {
-        name: t("number_card_update"),
-        value: formatNumber(computation.b),
-        note: t("number_card_update_note"),
-        sign: "+",
-      },
-      computation.from(1),
-    ),
-    { name: t("number_card_sum"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp },
-  ];
-  const rows = ["x", "update", "sum"].map((name, i) => {
-    const pick = i < 2 ? (m) => ({ ...computation.from(i), col: m }) : (m) => ({ row: computation.row, col: m });
-    return rowIn(tools, name, { pick });
-  });
+  const { computation, t } = tools;
+  const { a, b, from } = computation;
+  const update = { go: from(1), note: t("number_card_update_note"), sign: "+" };
+  const cards = [linkedCard(tools, "x", a), linkedCard(tools, "update", b, update), resultCard(tools, "sum")];
+  const picks = [alongRow(tools, from(0)), alongRow(tools, from(1)), alongRow(tools)];
+  const rows = ["x", "update", "sum"].map((name, i) => rowIn(tools, name, { pick: picks[i] }));
   return cardVariants(tools, cards, rows);
 }
 
 function normParts(tools) {
-  const { sheet, computation, t } = tools;
-  const card = (name, value, sign, more) => ({
-    name: t(`number_card_${name}`),
-    value: formatNumber(value),
-    sign,
-    ...more,
-  });
+  const { computation } = tools;
+  const { input, x, from, col, of } = computation;
+  const steps = { mean: "−", deviation: "÷", normal: "=", gamma: "×", beta: "+" };
   const cards = [
-    linkedCard(
-      tools,
-      card(computation.input === "sum" ? "input_sum" : computation.input, computation.x, ""),
-      computation.from(computation.col),
-    ),
-    card("mean", computation.mean, "−"),
-    card("deviation", computation.deviation, "÷"),
-    card("normal", computation.normal, "="),
-    card("gamma", computation.gamma, "×"),
-    card("beta", computation.beta, "+"),
-    card("result", computation.value, "=", { hue: sheet.ramp }),
+    linkedCard(tools, input === "sum" ? "input_sum" : input, x, { sign: "", go: from(col) }),
+    ...Object.entries(steps).map(([name, sign]) => card(tools, name, computation[name], { sign })),
+    resultCard(tools, "result"),
   ];
-  const pictures = [
-    rowIn(tools, computation.input, { pick: (m) => computation.from(m) }),
-    rowIn(tools, computation.of.name, { pick: (m) => ({ row: computation.row, col: m }) }),
-  ];
+  const pictures = [rowIn(tools, input, { pick: (m) => from(m) }), rowIn(tools, of.name, { pick: alongRow(tools) })];
   return cardVariants(tools, cards, pictures);
 }
 
 function activationParts(tools) {
   const { sheet, computation, t } = tools;
-  const share = formatNumber(computation.x ? computation.free / computation.x : 0.5); // Φ(x) or σ(x)
-  const note = t(`number_card_${computation.sort}_note`, { share });
-  const cards = [
-    linkedCard(tools, { name: t("number_card_input"), value: formatNumber(computation.x) }),
-    {
-      name: t(`number_card_${computation.sort}`),
-      value: formatNumber(computation.free),
-      note,
-      sign: "→",
-      ...(computation.silenced ? {} : { hue: sheet.ramp }),
-    },
-  ];
-  const sentence = computation.silenced ? t("number_silenced", { value: formatNumber(computation.free) }) : null;
-  const pick = (m) => ({ row: computation.row, col: m });
-  const strip = rowIn(tools, "activation", { pick });
+  const { x, free, sort, silenced } = computation;
+  const note = t(`number_card_${sort}_note`, { share: formatNumber(x ? free / x : 0.5) }); // Φ(x) or σ(x)
+  const hue = silenced ? {} : { hue: sheet.ramp };
+  const cards = [linkedCard(tools, "input", x), card(tools, sort, free, { note, sign: "→", ...hue })];
+  const sentence = silenced ? t("number_silenced", { value: formatNumber(free) }) : null;
+  const strip = rowIn(tools, "activation", { pick: alongRow(tools) });
   return cardVariants(tools, cards, [curvePart(sheet), strip], sentence);
 }
 
 function splitParts(tools) {
-  const { sheet, computation, t, state, data } = tools;
-  const { of, at, width } = computation;
-  const count = data.config.heads * width;
-  const head = { n: computation.col + 1, head: state.head + 1 };
+  const { computation, state, config } = tools;
+  const { of, at, width, col, value } = computation;
+  const whole = { n: formatCount(at + 1), count: formatCount(config.heads * width) };
+  const head = { n: col + 1, head: state.head + 1 };
   const cards = [
-    linkedCard(tools, {
-      name: t("number_card_whole", { n: formatCount(at + 1), count: formatCount(count) }),
-      value: formatNumber(computation.value),
-    }),
-    { name: t("number_card_in_head", head), value: formatNumber(computation.value), sign: "→", hue: sheet.ramp },
+    linkedCard(tools, "whole", value, { values: whole }),
+    resultCard(tools, "in_head", { values: head, sign: "→" }),
   ];
   const pick = (m) => ({ ...computation.from(0), col: m });
   return cardVariants(tools, cards, [rowIn(tools, of.name, { mark: at, pick })]);
 }
 
 function concatParts(tools) {
-  const { sheet, computation, t, config } = tools;
-  const { at } = computation;
+  const { computation, config } = tools;
+  const { at, col, value } = computation;
+  const head = { n: at.col + 1, head: at.head + 1 };
+  const together = { n: formatCount(col + 1), count: formatCount(config.d_model) };
   const cards = [
-    linkedCard(tools, {
-      name: t("number_card_in_head", { n: at.col + 1, head: at.head + 1 }),
-      value: formatNumber(computation.value),
-    }),
-    {
-      name: t("number_card_together", { n: formatCount(computation.col + 1), count: formatCount(config.d_model) }),
-      value: formatNumber(computation.value),
-      sign: "→",
-      hue: sheet.ramp,
-    },
+    linkedCard(tools, "in_head", value, { values: head }),
+    resultCard(tools, "together", { values: together, sign: "→" }),
   ];
-  const pick = (m) => ({ row: computation.row, col: m });
-  return cardVariants(tools, cards, [rowIn(tools, "concat", { pick })]);
+  return cardVariants(tools, cards, [rowIn(tools, "concat", { pick: alongRow(tools) })]);
 }
 
 function timesParts(tools) {
-  const { sheet, computation, t } = tools;
-  const cards = [
-    linkedCard(tools, { name: t("number_card_row"), value: formatNumber(computation.a) }),
-    {
-      name: computation.scaled ? t("number_card_model_root", { depth: computation.depth }) : t("number_card_as_it_is"),
-      kind: "math",
-      value: factorName(computation.factor),
-      sign: "×",
-    },
-    { name: t("number_card_embedding"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp },
-  ];
-  const rows = ["rows", "embedding"].map((name, i) => {
-    const pick = (m) => ({ step: i ? "times" : "row", row: computation.row, col: m });
-    return rowIn(tools, name, { pick });
-  });
+  const { a, scaled, depth, factor } = tools.computation;
+  const root = { values: { depth }, kind: "math", sign: "×" };
+  const by = card(tools, scaled ? "model_root" : "as_it_is", factorName(factor), root);
+  const cards = [linkedCard(tools, "row", a), by, resultCard(tools, "embedding")];
+  const steps = { rows: "row", embedding: "times" };
+  const rows = Object.keys(steps).map((name) => rowIn(tools, name, { pick: alongRow(tools, { step: steps[name] }) }));
   return cardVariants(tools, cards, rows);
 }
 
 function plusParts(tools) {
-  const { sheet, computation, t, config } = tools;
-  const { wave, position, switched } = computation;
+  const { computation, t, config } = tools;
+  const { a, b, wave, position, switched } = computation;
   const angle = wave && `${position} ÷ 10000^(${wave.even}/${config.d_model})`;
   const learned = config.positions === "learned" ? t("number_card_learned") : "";
   const switches = switched ? t("number_card_switched") : null;
   const note = switches || (wave ? t("number_card_wave", { wave: wave.sort, angle }) : learned);
+  const about = { note: config.positions === "none" ? "" : note, values: { position: formatCount(position) } };
   const cards = [
-    linkedCard(tools, { name: t("number_card_embedding"), value: formatNumber(computation.a) }),
-    {
-      name: t("number_card_position", { position: formatCount(position) }),
-      value: formatNumber(computation.b),
-      note: config.positions === "none" ? "" : note,
-      sign: "+",
-    },
-    { name: t("number_card_x"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp },
+    linkedCard(tools, "embedding", a),
+    card(tools, "position", b, { ...about, sign: "+" }),
+    resultCard(tools, "x"),
   ];
-  const rows = ["embedding", "positions", "x"].map((name, i) => {
-    const pick = [(m) => ({ ...computation.from(0), col: m }), null, (m) => ({ row: computation.row, col: m })][i];
-    return rowIn(tools, name, { pick });
-  });
+  const picks = [(m) => ({ ...computation.from(0), col: m }), null, alongRow(tools)];
+  const rows = ["embedding", "positions", "x"].map((name, i) => rowIn(tools, name, { pick: picks[i] }));
   return cardVariants(tools, cards, rows);
 }

@@ -1,8 +1,7 @@
 import { sideOf } from "../panel/facts.js";
 import { formatCount, formatNumber } from "../format.js";
 import { operandsOf, matrixOfStep, drawnMatrix, sideOfAxis, sizeOfAxis } from "./operands.js";
-import { NumberSheet, fittingVariant, linesOfText, widthOfText } from "./sheet.js";
-import { LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
+import { LINE_HEIGHT, NumberSheet, SMALL_TEXT, fittingVariant, linesOfText, widthOfText } from "./sheet.js";
 import { equationPieces } from "./equation.js";
 import { numberParts } from "./parts.js";
 
@@ -165,8 +164,8 @@ function drawResult(sheet, x, y, w, high) {
   const { matrix, row, col, key, of, stored: value } = computation;
   const side = high * 0.84;
   const look = { origin: `${matrix.id}|cell|${row},${col}`, label: of.name, top: matrix.top, outline: "strong" };
-  sheet.matrix("cell", Float64Array.of(value), 1, 1, x + 2, y + (high - side) / 2, side, side, look);
-  const item = sheet.items[sheet.items.length - 1];
+  const rect = { x: x + 2, y: y + (high - side) / 2, w: side, h: side };
+  const item = sheet.matrix("cell", Float64Array.of(value), rect, look);
   Object.assign(item, { key: `${key}:cell`, parent: key, parentCell: { key, row, col }, ramp });
   const text = formatNumber(value, of.name);
   const left = side + unit;
@@ -186,22 +185,14 @@ function axisLines({ ctx, computation, t }) {
     const values = { n: formatCount(index + 1), count: count(axis) };
     const texts = { query: "number_query", key: "number_key" };
     const plain = description.own && description.cols === "key" ? texts[axis] : "number_token_row";
-    return {
-      name,
-      text: data.labels(side)[index],
-      colour: side === "source" ? "source" : "target",
-      note: t(plain, values),
-    };
+    const colour = side === "source" ? "source" : "target";
+    return { name, text: data.labels(side)[index], colour, note: t(plain, values) };
   };
   if (description.rows === "word") {
     const { labels, ids, chosen_rank } = data.outputs;
     const step = { n: formatCount(state.t + 1), count: formatCount(data.steps) };
-    const fed = {
-      name: t("number_row"),
-      text: data.labels("target_in")[state.t],
-      colour: "target",
-      note: t("number_step", step),
-    };
+    const token = data.labels("target_in")[state.t];
+    const fed = { name: t("number_row"), text: token, colour: "target", note: t("number_step", step) };
     const beyond = ["choose", "back"].includes(state.step) && chosen_rank[state.t] >= ids[state.t].length;
     const word = beyond ? data.labels("target_out")[state.t] : labels[state.t][row];
     const rank = t("number_word", { n: (beyond ? chosen_rank[state.t] : row) + 1, count: count("word") });
@@ -231,12 +222,9 @@ function drawAxis(sheet, { name, text, colour, note }, x, y, w) {
   const noted = note ? Math.min(widthOfText(note, SMALL_TEXT * unit), (w - label) * (text ? 0.66 : 1)) : 0;
   const named = text ? Math.min(widthOfText(text, 1.1 * unit) + 0.4 * unit, w - label - noted - 0.4 * unit) : 0;
   if (text) sheet.text(`${key}.name`, text, x + label, at(1.05), named, { size: 1.05, weight: 600, colour });
-  const left = text ? named + 0.4 * unit : 0;
-  if (note)
-    sheet.text(`${key}.note`, note, x + label + left, at(SMALL_TEXT), w - label - left, {
-      size: SMALL_TEXT,
-      colour: "dim",
-    });
+  const left = label + (text ? named + 0.4 * unit : 0);
+  const look = { size: SMALL_TEXT, colour: "dim" };
+  if (note) sheet.text(`${key}.note`, note, x + left, at(SMALL_TEXT), w - left, look);
 }
 
 function equationPart(sheet, w) {
@@ -271,37 +259,20 @@ function mapPart(sheet, w) {
     const labels = (axis) =>
       axis === "query" || axis === "key" ? data.labels(sideOfAxis(state, axis)) : axis === "word" ? words : null;
     const decoder = description.rows !== "word" && sideOfAxis(state, description.rows) === "target_in";
-    sheet.items.push({
-      key,
-      kind: "matrix",
-      matrix,
+    const likely = description.rows === "word" && state.step !== "logits" && state.step !== "probabilities";
+    const axes = { rowAxis: description.rows, colAxis: description.cols === "one" ? null : description.cols };
+    const named = { rowLabels: labels(description.rows), colLabels: labels(description.cols) };
+    const look = {
       ramp,
-      x: x + 2,
-      y: y + 2,
-      w: wide - 4,
-      h: high,
-      pick: description.rows === "word" && state.step !== "logits" && state.step !== "probabilities" ? false : true,
+      pick: !likely,
       chosen: [row, col],
-      rowAxis: description.rows === "word" ? "word" : description.rows,
-      colAxis: description.cols === "one" ? null : description.cols,
-      rowLabels: labels(description.rows),
-      colLabels: labels(description.cols),
+      ...axes,
+      ...named,
       ...(decoder ? { dimAfter: state.t } : {}),
-    });
-    if (words)
-      sheet.add("words", {
-        kind: "tokens",
-        labels: words,
-        orient: "rows",
-        align: "left",
-        colour: ramp,
-        current: row,
-        axis: "word",
-        x: x + wide + 0.5 * unit,
-        y: y + 2,
-        w: Math.min(9 * unit, w - wide - unit),
-        h: high,
-      });
+    };
+    sheet.items.push({ key, kind: "matrix", matrix, x: x + 2, y: y + 2, w: wide - 4, h: high, ...look });
+    const beside = { x: x + wide + 0.5 * unit, y: y + 2, w: Math.min(9 * unit, w - wide - unit), h: high };
+    if (words) sheet.tokens("words", words, beside, { align: "left", colour: ramp, current: row, axis: "word" });
     sheet.text("map", text, x, y + high + 0.35 * unit, textWidth, { size: SMALL_TEXT, colour: "dim" });
   };
   return { wide: textWidth, high: high + 0.35 * unit + caption, draw };

@@ -1,8 +1,7 @@
 import { projectionOf } from "../panel/facts.js";
 import { traceName, lastStep, updateStep, isAttention, isFeedForward, isEmbedding, stackOf } from "../walk.js";
-import { dotProduct, layerNorm, softmaxOf } from "../arithmetic.js";
-import { sumOf, multiply } from "../arithmetic.js";
-import { activationOf, probabilityOf, positionWave, agrees } from "../arithmetic.js";
+import { activationOf, agrees, dotProduct, layerNorm, multiply } from "../arithmetic.js";
+import { positionWave, probabilityOf, softmaxOf, sumOf } from "../arithmetic.js";
 
 // The number in a cell of a step, the numbers it is computed from, and where each of them comes from.
 
@@ -29,9 +28,8 @@ export function matrixOfStep(state, config) {
     const name = projectionOf(state);
     const width = name === "values" ? "d_head" : "d_k";
     const splits = step === "split";
-    return made(name, name[0], name === "queries" ? "query" : "key", splits ? width : `heads_${width}`, {
-      own: splits,
-    });
+    const cols = splits ? width : `heads_${width}`;
+    return made(name, name[0], name === "queries" ? "query" : "key", cols, { own: splits });
   }
   const scores = (name, sign) => made(name, sign, "query", "key", { own: true, file: "scores" });
   const simple = {
@@ -66,7 +64,7 @@ export function sizeOfAxis(state, data, axis) {
 }
 
 // The key of the matrix in the drawing.
-export function matrixKey(state, description) {
+function matrixKey(state, description) {
   return `m:${traceName(state)}.${description.file}${description.own ? `.h${state.head}` : ""}`;
 }
 
@@ -77,39 +75,27 @@ export function drawnMatrix(state, data, description) {
   const { ids, logit, probability } = data.outputs;
   const wide = ids[state.t].length;
   const numbers = (description.name === "logits" ? logit : probability).subarray(state.t * wide, (state.t + 1) * wide);
-  return tableOf(`${data.id}|output.${description.name}|${state.t}`, description.name, numbers, wide, 1, {
-    top: description.name === "logits" ? undefined : 1,
-    axes: ["word", "1"],
-  });
+  const { name } = description;
+  const scale = name === "logits" ? {} : { top: 1 };
+  return tableOf(`${data.id}|output.${name}|${state.t}`, name, numbers, wide, 1, { ...scale, axes: ["word", "1"] });
 }
 
 // Numbers computed here as a matrix of the stage.
-export function tableOf(
-  id,
-  name,
-  numbers,
-  rows,
-  cols,
-  { top, axes = ["", ""] } = /** @type {{top?: number, axes?: string[]}} */ ({}),
-) {
-  let most = top || 0;
-  if (!top) for (const value of numbers) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
-  const masked = numbers.some((value) => !Number.isFinite(value));
-  const at = (row, col) => numbers[row * cols + col];
+export function tableOf(id, name, numbers, rows, cols, { top = 0, axes = ["", ""] } = {}) {
   const finite = Array.from(numbers).filter(Number.isFinite);
   const range = finite.length ? [Math.min(...finite), Math.max(...finite)] : [0, 0];
+  const masked = finite.length < numbers.length;
+  const at = (row, col) => numbers[row * cols + col];
+  const size = { rows, cols, shape: [rows, cols], axes };
   return {
     id,
     name,
     data: numbers,
-    rows,
-    cols,
+    ...size,
     at,
-    top: most || 1,
+    top: top || Math.max(-range[0], range[1]) || 1,
     masked,
     exact: true,
-    shape: [rows, cols],
-    axes,
     range,
   };
 }
@@ -207,45 +193,30 @@ function attentionNumber(tell) {
       const matrix = read(description.name);
       const at = head * width + col;
       if (!matrix) return null;
-      const value = matrix.at(row, at);
-      return {
-        made: "split",
-        value,
-        tolerance: 0,
-        at,
-        width,
-        head,
-        from: () => ({ step: "project", row, col: at, matrix: description.name }),
-      };
+      const from = () => ({ step: "project", row, col: at, matrix: description.name });
+      return { made: "split", value: matrix.at(row, at), tolerance: 0, at, width, head, from };
     },
     dot: () => {
       const [q, k] = [read("queries", headChoice), read("keys", { head, transposed: true })];
       if (!allOf(q, k)) return null;
-      const from = (m, second) =>
-        second
-          ? { step: "split", matrix: "keys", row: col, col: m }
-          : { step: "split", matrix: "queries", row, col: m };
+      const operands = [
+        { matrix: "queries", row },
+        { matrix: "keys", row: col },
+      ];
+      const from = (m, second) => ({ step: "split", ...operands[second ? 1 : 0], col: m });
       return productOf(q, row, k, col, null, from);
     },
     scale: () => {
-      const [dot, q, k] = [
-        read("dot", headChoice),
-        read("queries", headChoice),
-        read("keys", { head, transposed: true }),
-      ];
+      const [dot, q] = [read("dot", headChoice), read("queries", headChoice)];
+      const k = read("keys", { head, transposed: true });
       if (!allOf(dot, q, k)) return null;
-      const factor = about.scale[head];
+      const factor = tell.about.scale[head];
       const paper = Math.abs(factor * Math.sqrt(config.d_k) - 1) < 1e-6;
       // The pass and what is shown as `dot` added up the products in different orders.
       const slack = dotProduct(rowOf(q, row), columnOf(k, col)).tolerance;
       const result = multiply(dot.at(row, col), factor, paper ? "divide" : "times", slack);
-      return {
-        ...result,
-        root: Math.sqrt(config.d_k),
-        depth: config.d_k,
-        plain: factor === 1,
-        from: () => ({ step: "dot", row, col }),
-      };
+      const about = { root: Math.sqrt(config.d_k), depth: config.d_k, plain: factor === 1 };
+      return { ...result, ...about, from: () => ({ step: "dot", row, col }) };
     },
     mask: () => {
       const scaled = read("scaled", headChoice);
@@ -271,13 +242,8 @@ function attentionNumber(tell) {
       const at = headOf(state, config.d_head, col);
       const heads = read("head_outputs", { head: at.head });
       if (!heads) return null;
-      return {
-        made: "concat",
-        value: heads.at(row, at.col),
-        tolerance: 0,
-        at,
-        from: () => ({ step: "values", row, ...at }),
-      };
+      const from = () => ({ step: "values", row, ...at });
+      return { made: "concat", value: heads.at(row, at.col), tolerance: 0, at, from };
     },
     output: () => {
       const [a, b, bias] = [read("concat"), read("W_o"), read("b_o")];

@@ -1,10 +1,10 @@
 import { traceName } from "../walk.js";
 import { formatCount, formatNumber } from "../format.js";
 import { sideOf } from "../panel/facts.js";
-import { rowOf, sideOfAxis } from "./operands.js";
+import { sideOfAxis } from "./operands.js";
 import { dotVariants } from "./dot.js";
 import { cardsPart, stackedParts, tablePart } from "./cards.js";
-import { FEW, linkedCard, sentencePart } from "./few.js";
+import { FEW, card, linkedCard, sentencePart } from "./few.js";
 import { widthOfText } from "./sheet.js";
 
 // The drawings below a number, for every sort of computation: variants, the best first.
@@ -22,27 +22,15 @@ export function numberParts(sheet, w) {
   const { computation, ctx, t } = sheet;
   const { state, data } = ctx;
   const labels = (axis) => data.labels(sideOfAxis(state, axis));
-  const headChoice = { head: state.head };
   const read = (name, options) => data.matrix(`place.${name}`, options);
-  const row = (name, at, options) => rowOf(read(name, options), at);
-  const token =
-    computation.of.rows === "word" ? data.labels("target_in")[state.t] : labels(computation.of.rows)[computation.row];
-  const tools = {
-    sheet,
-    computation,
-    w,
-    t,
-    state,
-    data,
-    config: data.config,
-    labels,
-    own: headChoice,
-    read,
-    row,
-    token,
-  };
-  return [...PARTS[computation.made](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
+  const { of, row, made } = computation;
+  const token = of.rows === "word" ? data.labels("target_in")[state.t] : labels(of.rows)[row];
+  const { config } = data;
+  const tools = { sheet, computation, w, t, state, data, config, labels, own: { head: state.head }, read, token };
+  return [...PARTS[made](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
 }
+
+const WORD = "number_b_word";
 
 // -- products --------------------------------------------------------------------------------------------------------
 
@@ -53,44 +41,29 @@ function dotParts(tools) {
     kind: "math",
     ramp: "ink",
   });
-  const side = (name) => sideOf(state.place, name);
-  const a = (key, name) => ({ text: t(key, { token }), kind: "text", ramp: side(name) });
+  const of = (name, key, values) => ({ text: t(key, values), kind: "text", ramp: sideOf(state.place, name) });
+  const row = (name, key) => of(name, key, { token });
+  const parent = (name) => ({ parent: `m:${traceName(state)}.${name}.h${state.head}` });
   const inputs = { x: "number_a_x", normed: "number_a_normed", memory: "number_a_memory" };
+  const input = () => row(computation.input, inputs[computation.input]);
   const named = {
-    project: () => [a(inputs[computation.input], computation.input), column(computation.letter)],
+    project: () => [input(), column(computation.letter)],
     dot: () => [
-      { ...a("number_a_query", "queries"), parent: parent("queries") },
-      {
-        text: t("number_b_key", { token: labels("key")[computation.col] }),
-        kind: "text",
-        ramp: side("keys"),
-        parent: parent("keys"),
-      },
+      { ...row("queries", "number_a_query"), ...parent("queries") },
+      { ...of("keys", "number_b_key", { token: labels("key")[computation.col] }), ...parent("keys") },
     ],
     values: () => [
-      { ...a("number_a_weights", "weights"), parent: parent("weights") },
-      {
-        text: t("number_b_values", { n: computation.col + 1 }),
-        kind: "text",
-        ramp: side("values"),
-        parent: parent("values"),
-      },
+      { ...row("weights", "number_a_weights"), ...parent("weights") },
+      { ...of("values", "number_b_values", { n: computation.col + 1 }), ...parent("values") },
     ],
-    output: () => [a("number_a_concat", "concat"), column("O")],
-    inner: () => [a(inputs[computation.input], computation.input), column("1", "_")],
-    outer: () => [a("number_a_activation", "activation"), column("2", "_")],
-    logits: () => [
-      a("number_a_hidden", "hidden"),
-      {
-        text: t(config.tied_output ? "number_b_word" : "number_b_word_own", {
-          token: computation.words.labels[computation.row],
-        }),
-        kind: "text",
-        ramp: "target",
-      },
-    ],
+    output: () => [row("concat", "number_a_concat"), column("O")],
+    inner: () => [input(), column("1", "_")],
+    outer: () => [row("activation", "number_a_activation"), column("2", "_")],
+    logits: () => {
+      const word = { token: computation.words.labels[computation.row] };
+      return [row("hidden", "number_a_hidden"), of("hidden", config.tied_output ? WORD : `${WORD}_own`, word)];
+    },
   };
-  const parent = (name) => `m:${traceName(state)}.${name}.h${state.head}`;
   const [first, second] = named[state.step]();
   const names = { a: first, b: second, terms: computation.keys ? labels("key") : null };
   const variants = dotVariants(sheet, names, w);
@@ -100,6 +73,8 @@ function dotParts(tools) {
   const text = t(key, { value: formatNumber(free), put: formatNumber(put ?? 0) });
   return variants.map((variant) => stackedParts([sentencePart(sheet, text, w), variant], 0.8 * sheet.unit));
 }
+
+const widestOf = (texts) => Math.max(...texts.map((text) => widthOfText(text, 1)));
 
 // -- tables ----------------------------------------------------------------------------------------------------------
 
@@ -111,44 +86,29 @@ function softmaxParts(tools) {
   const number = (value) => formatNumber(value);
   const lines = keys.map((token, k) => {
     const middle = plain ? [number(less[k]), formatNumber(exps[k], "weights")] : [];
-    const hidden = scores[k] === -Infinity;
-    return {
-      cells: [token, number(scores[k]), ...middle, formatNumber(weights[k], "weights")],
-      weight: weights[k],
-      chosen: k === at,
-      dim: hidden,
-    };
+    const cells = [token, number(scores[k]), ...middle, formatNumber(weights[k], "weights")];
+    return { cells, weight: weights[k], chosen: k === at, dim: scores[k] === -Infinity };
   });
   const order = keys.map((_, k) => k).sort((a, b) => (a === at ? -1 : b === at ? 1 : weights[b] - weights[a] || a - b));
   const rest = (writtenLines) => {
     const hidden = keys.map((_, k) => k).filter((k) => !writtenLines.has(k));
-    const sum = (values) =>
-      formatNumber(
-        hidden.reduce((total, k) => total + values[k], 0),
-        "weights",
-      );
-    const name =
-      hidden.length === 1 ? t("number_rest_key") : t("number_rest_keys", { count: formatCount(hidden.length) });
+    const total = (values) => hidden.reduce((total, k) => total + values[k], 0);
+    const sum = (values) => formatNumber(total(values), "weights");
+    const count = formatCount(hidden.length);
+    const name = t(hidden.length === 1 ? "number_rest_key" : "number_rest_keys", { count });
     return [name, "", ...(plain ? ["", sum(exps)] : []), sum(weights)];
   };
   const names = ["key", "score", ...(plain ? ["less", "exp"] : []), "weight"].map((name) => t(`number_col_${name}`));
   const foot = ["", ...(plain ? ["", number(total)] : []), number(weights.reduce((sum, weight) => sum + weight, 0))];
   const go = (k) => (k === at ? null : { row: computation.row, col: k });
   const label = (k) => t("number_term_token_go", { token: keys[k] });
-  const first = Math.max(
-    ...keys.map((key) => widthOfText(key, 1)),
-    widthOfText(t("number_rest_keys", { count: "99" }), 1),
-  );
+  const first = widestOf([...keys, t("number_rest_keys", { count: "99" })]);
   const table = { title: plain ? t("number_softmax") : "", columns: names, lines, order, rest, foot, first, go, label };
   const sentenceKey = [null, "number_uniform", "number_argmax"][rule];
   const part = tablePart(sheet, table, w);
   if (!sentenceKey) return [part];
-  return [
-    stackedParts(
-      [sentencePart(sheet, t(sentenceKey, { count: formatCount(computation.visible) }), w), part],
-      0.6 * sheet.unit,
-    ),
-  ];
+  const sentence = t(sentenceKey, { count: formatCount(computation.visible) });
+  return [stackedParts([sentencePart(sheet, sentence, w), part], 0.6 * sheet.unit)];
 }
 
 function probabilityTable(tools) {
@@ -157,38 +117,24 @@ function probabilityTable(tools) {
   const chosen = state.step === "probabilities" ? computation.row : words.rank < words.ids.length ? words.rank : -1;
   const wide = words.ids.length;
   const logits = data.outputs.logit.subarray(state.t * wide, (state.t + 1) * wide);
-  const lines = words.labels.map((token, k) => ({
-    cells: [
-      token,
-      formatNumber(logits[k]),
-      formatNumber(logits[k] - logSum),
-      formatNumber(probabilities[k], "weights"),
-    ],
-    weight: probabilities[k],
-    chosen: k === chosen,
-  }));
+  const lines = words.labels.map((token, k) => {
+    const numbers = [logits[k], logits[k] - logSum].map((value) => formatNumber(value));
+    const cells = [token, ...numbers, formatNumber(probabilities[k], "weights")];
+    return { cells, weight: probabilities[k], chosen: k === chosen };
+  });
   const order = words.labels.map((_, k) => k).sort((a, b) => (a === chosen ? -1 : b === chosen ? 1 : a - b));
   const rest = (writtenLines) => {
     const sum = words.labels.reduce((total, _, k) => total + (writtenLines.has(k) ? probabilities[k] : 0), 0);
-    return [
-      t("number_rest_words", { count: formatCount(count - writtenLines.size) }),
-      "",
-      "",
-      formatNumber(Math.max(0, 1 - sum), "weights"),
-    ];
+    const name = t("number_rest_words", { count: formatCount(count - writtenLines.size) });
+    return [name, "", "", formatNumber(Math.max(0, 1 - sum), "weights")];
   };
   const names = ["word", "logit", "log", "probability"].map((name) => t(`number_col_${name}`));
   const go = (k) => (k === chosen ? null : { step: "probabilities", row: k, col: 0 });
   const label = (k) => t("number_from", { name: words.labels[k] });
-  const first = Math.max(
-    ...words.labels.map((label) => widthOfText(label, 1)),
-    widthOfText(t("number_rest_words", { count: formatCount(count) }), 1),
-  );
-  return tablePart(
-    sheet,
-    { title: "", columns: names, lines, order, rest, always: count > lines.length, foot: null, first, go, label },
-    w,
-  );
+  const first = widestOf([...words.labels, t("number_rest_words", { count: formatCount(count) })]);
+  const always = count > lines.length;
+  const table = { title: "", columns: names, lines, order, rest, always, foot: null, first, go, label };
+  return tablePart(sheet, table, w);
 }
 
 function probabilityParts(tools) {
@@ -205,37 +151,15 @@ function chosenText({ computation, t }) {
 }
 
 function backParts(tools) {
-  const { sheet, t, state, data, w } = tools;
+  const { sheet, state, data, w } = tools;
   const next = state.t + 1;
-  const last = next >= data.steps;
-  const word = data.labels("target_out")[state.t];
-  const cards = [
-    linkedCard(
-      tools,
-      { name: t("number_card_chosen", { n: formatCount(state.t + 1) }), value: word },
-      { step: "choose" },
-    ),
-  ];
-  if (last)
-    cards.push({
-      name: t(data.header.complete === false ? "number_card_cut" : "number_card_end"),
-      value: "■",
-      sign: "→",
-    });
+  const chosen = { values: { n: formatCount(next) }, go: { step: "choose" } };
+  const cards = [linkedCard(tools, "chosen", data.labels("target_out")[state.t], chosen)];
+  if (next >= data.steps) cards.push(card(tools, data.header.complete === false ? "cut" : "end", "■", { sign: "→" }));
   else {
     const go = { place: "target", step: "row", t: next, row: next, col: -1 };
-    cards.push(
-      linkedCard(
-        tools,
-        {
-          name: t("number_card_back", { n: formatCount(next + 1) }),
-          value: data.labels("target_in")[next],
-          sign: "→",
-          hue: "target",
-        },
-        go,
-      ),
-    );
+    const fed = { values: { n: formatCount(next + 1) }, go, sign: "→", hue: "target" };
+    cards.push(linkedCard(tools, "back", data.labels("target_in")[next], fed));
   }
   const table = probabilityTable(tools);
   return [stackedParts([cardsPart(sheet, cards, w), table], 1.1 * sheet.unit), cardsPart(sheet, cards, w)];

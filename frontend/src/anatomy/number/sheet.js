@@ -1,4 +1,5 @@
 import { lettersWidth } from "../stage/measure.js";
+import { Pen } from "../stage/pen.js";
 import { tableOf } from "./operands.js";
 
 // Drawing functions for the parts of a number's board: items of the stage, in pixels, and widths of texts.
@@ -23,29 +24,32 @@ export function linesOfText(pieces, size, width) {
   return lines;
 }
 
-export class NumberSheet {
-  /** @type {any} */ computation;
-  /** @type {any} */ items;
-  /** @type {any} */ ramp;
-  /** @type {any} */ ctx;
-  /** @type {any} */ scale;
-  /** @type {any} */ unit;
-  // computation: what operandsOf gives; ramp: the side whose colours the numbers have; scale: of allOf on it.
+// The largest absolute value, without masked cells.
+export const largestOf = (numbers) =>
+  numbers.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
+
+export class NumberSheet extends Pen {
+  // computation: what operandsOf gives; ramp: the side whose colours the numbers have; scale: of all on it.
   constructor(ctx, computation, ramp, scale = 1) {
-    Object.assign(this, { ctx, computation, ramp, scale, t: ctx.t, unit: ctx.unit * scale, items: [] });
+    super(ctx);
+    this.computation = computation;
+    this.ramp = ramp;
+    this.scale = scale;
+    this.t = ctx.t;
+    this.unit = ctx.unit * scale;
   }
 
   // Everything grows out of the cell; numbers of another matrix grow out of that matrix.
-  add(name, item) {
+  add({ key: name, ...item }) {
     const { key, row, col } = this.computation;
     const home = item.parent ? {} : { parent: key, parentCell: { key, row, col } };
-    this.items.push({ key: `number:${name}`, ...home, ...item });
+    return super.add({ key: `number:${name}`, ...home, ...item });
   }
 
   // Text in a rectangle whose upper left corner is given; returns the y below it.
   text(name, text, x, y, w, { size = 1, kind = "text", ...more } = {}) {
     const h = size * LINE_HEIGHT * this.unit;
-    this.add(name, { kind, text, x, y, w, h, size: size * this.scale, ...more });
+    this.add({ key: name, kind, text, x, y, w, h, size: size * this.scale, ...more });
     return y + h;
   }
 
@@ -65,62 +69,51 @@ export class NumberSheet {
     return this.paragraphLines(text, w, size).length * size * LINE_HEIGHT * this.unit;
   }
 
-  box(name, x, y, w, h, more) {
-    this.add(name, { kind: "box", x, y, w, h, fill: null, stroke: null, radius: 6, ...more });
+  box(name, rect, look) {
+    return super.box(name, rect, { radius: 6, ...look });
   }
 
-  line(name, points, more) {
-    const [xs, ys] = [0, 1].map((odd) => points.filter((_, i) => i % 2 === odd));
-    const [x, y] = [Math.min(...xs), Math.min(...ys)];
-    const [w, h] = [Math.max(...xs) - x, Math.max(...ys) - y];
-    this.add(name, { kind: "arrow", points, tip: false, round: 0, x, y, w, h, ...more });
+  path(name, points, look) {
+    return super.path(name, points, { tip: false, round: 0, ...look });
   }
 
   // Numbers as a picture. origin: identifies these numbers; pick(index): where a number comes from; says(index): the
   // lines of its tooltip.
-  matrix(name, numbers, rows, cols, x, y, w, h, options) {
-    const { origin, label, top, axes, says, pick, ramp, first = 0, ...more } = options;
+  matrix(name, numbers, rect, { rows = 1, first = 0, ...options }) {
+    const { origin, label, top, axes, says, pick, ramp = this.ramp, ...more } = options;
+    const cols = numbers.length / rows;
     const id = `number|${origin}|${first}|${rows}x${cols}`;
     const matrix = tableOf(id, label, numbers, rows, cols, { top, axes });
     const chosen = pick && { pick: (row, col) => pick(first + row * cols + col) };
     const names = says && { says: (row, col) => says(first + row * cols + col) };
-    this.add(name, { kind: "matrix", matrix, ramp: ramp || this.ramp, x, y, w, h, ...chosen, ...names, ...more });
+    return this.add({ key: name, kind: "matrix", matrix, ramp, ...rect, ...chosen, ...names, ...more });
+  }
+
+  // One number as a bar. says: its tooltip.
+  bar(name, value, rect, { says, ...look }) {
+    this.matrix(name, Float64Array.of(value), rect, { outline: null, says: () => [says], ...look });
   }
 
   // A long row of numbers in lines of 64, the last of them shorter; returns the y below it.
-  strip(name, numbers, x, y, w, line, { mark = -1, ...more }) {
+  strip(name, numbers, { x, y, w }, line, { mark = -1, ...more }) {
     const wide = Math.min(WRAP, numbers.length);
     const full = Math.floor(numbers.length / wide);
     const rest = numbers.length - full * wide;
-    const top =
-      more.top ||
-      numbers.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0) ||
-      1;
-    const chosen = (from, rows) => {
+    const top = more.top || largestOf(numbers) || 1;
+    const part = (key, from, rows, cols) => {
+      const rect = { x, y: y + (from / wide) * line, w: (w * cols) / wide, h: rows * line };
       const at = mark - from;
-      return at >= 0 && at < rows * wide ? { chosen: [Math.floor(at / wide), at % wide] } : {};
-    };
-    const head = numbers.subarray(0, full * wide);
-    this.matrix(name, head, full, wide, x, y, w, full * line, { ...more, top, ...chosen(0, full) });
-    if (rest) {
-      const tail = {
+      const chosen = at >= 0 && at < rows * cols ? { chosen: [Math.floor(at / wide), at % wide] } : {};
+      this.matrix(key, numbers.subarray(from, from + rows * cols), rect, {
         ...more,
+        rows,
         top,
-        first: full * wide,
-        ...(mark >= full * wide ? { chosen: [0, mark - full * wide] } : {}),
-      };
-      this.matrix(
-        `${name}.rest`,
-        numbers.subarray(full * wide),
-        1,
-        rest,
-        x,
-        y + full * line,
-        (w * rest) / wide,
-        line,
-        tail,
-      );
-    }
+        first: from,
+        ...chosen,
+      });
+    };
+    part(name, 0, full, wide);
+    if (rest) part(`${name}.rest`, full * wide, 1, rest);
     return y + (full + (rest ? 1 : 0)) * line;
   }
 

@@ -2,7 +2,9 @@ import { isAttention, isFeedForward, isEmbedding } from "../walk.js";
 import { modelFlow, layerFlow, height } from "../flow/flow.js";
 import { attentionBoard, attentionBoardHeight } from "../attention/board.js";
 import { feedForwardBoard, feedForwardBoardHeight } from "../feedforward/board.js";
-import { embeddingBoard, embeddingBoardHeight, outputBoard, outputBoardHeight } from "../ends/embedding.js";
+import { embeddingBoard, embeddingBoardHeight } from "../ends/embedding.js";
+import { outputBoard } from "../ends/output.js";
+import { outputBoardHeight } from "../ends/room.js";
 import { formatCount, formatNumber } from "../format.js";
 import { projectionOf, changeOf, probabilitiesOf } from "../panel/facts.js";
 import { numberBoard, numberBoardHeight } from "../number/number.js";
@@ -10,6 +12,7 @@ import { matrixOfStep } from "../number/operands.js";
 
 // The layout that draws a state, the height it needs on a narrow screen, and the matrix that a step computes.
 
+/** @returns {any[]} */
 function layoutOf({ zoom, place }) {
   if (zoom === "model") return [modelFlow, height];
   if (zoom === "layer") return [layerFlow, height];
@@ -44,19 +47,9 @@ function marksOf({ data, unit, t }, items) {
     const high = Math.max(3, unit * 0.24);
     const tip = most > 1e-6 ? [t("say_changed", { value: formatNumber(most, item.matrix.name) })] : [];
     if (cells) tip.push(t("tell_changed_cells", { n: formatCount(cells) }));
-    marks.push({
-      key: `changed:${item.key}`,
-      kind: "box",
-      x: item.x,
-      y: item.y - high - 1,
-      w: item.w,
-      h: high,
-      fill: "changed",
-      radius: 2,
-      z: 2,
-      parent: item.key,
-      tip,
-    });
+    const rect = { x: item.x, y: item.y - high - 1, w: item.w, h: high };
+    const look = { fill: "changed", radius: 2, z: 2, parent: item.key, tip };
+    marks.push({ key: `changed:${item.key}`, kind: "box", ...rect, ...look });
   }
   return marks;
 }

@@ -1,4 +1,4 @@
-import { el, sizeCanvas } from "../../core/dom.js";
+import { buttonEl, el, sizeCanvas } from "../../core/dom.js";
 import { paintItem, PaintKit } from "./paint.js";
 import { paintWave, shownPart } from "./wave.js";
 
@@ -272,8 +272,7 @@ export class Stage {
   }
 
   button(item) {
-    const button = el("button", {
-      type: "button",
+    const button = buttonEl({
       "data-key": item.key,
       "aria-label": item.label,
       click: () => this.hooks.go(item.go),

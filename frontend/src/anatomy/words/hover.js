@@ -10,13 +10,8 @@ import { formatNumber } from "../format.js";
 // The tooltips of the anatomy, and all of its texts together.
 
 export const ALL_ANATOMY_TEXTS = {
-  ...EXPLORER_TEXTS,
-  ...LAB_TEXTS,
-  ...ANATOMY_TEXTS,
-  ...ATTENTION_TEXTS,
-  ...ENDS_TEXTS,
-  ...NUMBER_TEXTS,
-  ...FLOW_TEXTS,
+  ...{ ...EXPLORER_TEXTS, ...LAB_TEXTS, ...ANATOMY_TEXTS, ...ATTENTION_TEXTS },
+  ...{ ...ENDS_TEXTS, ...NUMBER_TEXTS, ...FLOW_TEXTS },
 };
 
 const ATTENTION_CELLS = ["dot", "scaled", "scores", "weights"];

@@ -28,5 +28,5 @@ def run() -> None:
         frame.finish(page.content)
 
 
-language.begin()
+language.use_session_language()
 run()

@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-import{b as v}from"./site-L45G7YOG.js";import{b as s}from"./site-XO5BYPAV.js";import{B as r,E as m,G as o,I as a,i as t}from"./site-OQZGMJSU.js";var n={save:"Save",save_png:"Picture (PNG)",save_svg:"Picture (SVG)",save_csv:"Numbers (CSV)"};function V(e,c,i){let p=S=>{let{element:u,stem:f,caption:g,rows:T}=i();return o(a(["headscope",...f]),S,{svg:()=>r({theme:e.theme,caption:g,...v(u)}),csv:()=>m(T)})};return s(t(e.data.texts,n),c,p)}export{V as a};
