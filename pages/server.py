@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 from pages.frame.styles import first_style
 from pages.runtime import engine_files, followers, operator
 from pages.runtime.gate import Gate
-from pages.runtime.streamlit import gather_events, look_for_no_tables, shorten_log
+from pages.runtime.streamlit import gather_events, look_for_no_tables, look_up_single_values, shorten_log
 from transformer.operator_key import opens
 from transformer.texts import _
 
@@ -60,6 +60,7 @@ def run(script: Path, listening: socket.socket, host: str) -> int:
     app = application(script)  # first: options are read once, and only it tells where
     shorten_log()
     look_for_no_tables()
+    look_up_single_values()
     gather_events()
     followers.prepare()
     sys.setswitchinterval(SWITCH)

@@ -38,7 +38,7 @@ from pages.frame.state import (
     store_state,
     write_address,
 )
-from pages.frame.styles import STYLES, folded
+from pages.frame.styles import run_style
 from pages.runtime import cache, language, session_models, short_links, viewer
 from pages.runtime.streamlit import (
     bound_to_page,
@@ -492,8 +492,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     big = state.view.big if state is not None else viewer.start_big()
     lesson_open = st.query_params.get(LESSON) if state is None or opened is not None else state.lesson
     narrow = big or bool(lesson_open)  # a lesson takes a part of the window
-    scale = ":root{--hs-scale:1.3}" if big else ""
-    st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{folded(narrow)}{scale}</style>")
+    st.html(run_style(page.name, big, narrow))
     rerun_after_reconnect()
     for function in _every_run:
         function()

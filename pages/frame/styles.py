@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pages.runtime.streamlit import server_loop
+
 _HERE = Path(__file__).parent
 
 
 def _text(file: Path) -> str:
-    """A style sheet as one line: in every run of every page Streamlit removes the common indent of all lines."""
+    """A style sheet as one line: Streamlit removes the common indent of all lines of what it is given."""
     return " ".join(file.read_text(encoding="utf-8").split())
 
 
@@ -30,3 +32,10 @@ def folded(narrow: bool = False) -> str:
 def first_style() -> str:
     """What a page has before the app has answered."""
     return STYLES["frame"] + folded()
+
+
+def run_style(page: str, big: bool, narrow: bool = False) -> str:
+    """What a run of a page sends: the rest of the page's style, and `first_style` too if no server sent it before."""
+    frame = STYLES["frame"] if server_loop() is None else ""
+    scale = ":root{--hs-scale:1.3}" if big else ""
+    return f"<style>{frame}{STYLES[page]}{folded(narrow)}{scale}</style>"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages.frame.messages import message
-from pages.frame.styles import STYLES
+from pages.frame.styles import run_style
 from pages.runtime import viewer
 from pages.runtime.operator import Figures, figures
 from transformer.operator_key import opens
@@ -24,8 +24,7 @@ def draw() -> None:
     """The whole page, without the frame of the others; the key stays in the address of this page alone."""
     title = _("Operator")
     st.set_page_config(page_title=f"{title} · Headscope", page_icon="🔬", layout="wide")
-    scale = ":root{--hs-scale:1.3}" if viewer.start_big() else ""
-    st.html(f"<style>{STYLES['frame']}{STYLES[NAME]}{scale}</style>")
+    st.html(run_style(NAME, viewer.start_big()))
     st.html(f'<h1 class="hs-operator-title">Head<span>scope</span> · {html.escape(title)}</h1>')
     if opens(st.query_params.get(KEY, "")):
         _numbers()

@@ -14,8 +14,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.components import payloads
 from pages.runtime import cache, shared
-from tests.support.app import address, kept, messages, open_link, payloads, pictures
+from tests.support.app import address, kept, messages, open_link, pictures
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 

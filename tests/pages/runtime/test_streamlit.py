@@ -25,6 +25,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state.session_state import SessionState
 from streamlit.testing.v1 import AppTest
 
 from pages.frame.live import PAUSE
@@ -33,7 +34,7 @@ from tests.support.app import ROOT
 
 REPLACED_PARTS = (
     (serialization, "_extract_dataframes_from_dict"), (text_widgets, "_parse_text_input_live"),
-    (AppSession, "_on_scriptrunner_event"), (AppSession, "_enqueue_forward_msg"),
+    (AppSession, "_on_scriptrunner_event"), (AppSession, "_enqueue_forward_msg"), (SessionState, "filtered_state"),
 )  # fmt: skip
 
 
@@ -160,6 +161,19 @@ def test_components_are_sent_their_data_without_pandas(monkeypatch: pytest.Monke
     serialization.serialize_mixed_data(data, ours)
     assert ours == theirs
     assert [text_widgets._parse_text_input_live(live) for live in (PAUSE, False)] == pauses == [400, None]
+
+
+@pytest.mark.usefixtures("untouched")
+def test_one_value_of_a_state_is_looked_up_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = SessionState()
+    state["mine"], state["$$STREAMLIT_INTERNAL_KEY_hers"] = 1, 2
+    theirs = state.filtered_state
+    workarounds.look_up_single_values()
+    ours: Any = state.filtered_state
+    assert dict(ours) == theirs == {"mine": 1} and len(ours) == 1
+    monkeypatch.setattr(SessionState, "_keys", None)  # the list of all
+    assert ours["mine"] == 1 and "mine" in ours
+    assert "other" not in ours and "$$STREAMLIT_INTERNAL_KEY_hers" not in ours
 
 
 @pytest.mark.parametrize(
