@@ -237,8 +237,8 @@ def number(rng: random.Random, _word: Word) -> str:
 
 
 COPIES: tuple[Draw, ...] = (
-    address, address, mail, hashtag, handle, path, number,
-    *[code] * 3, *[formula] * 2, *[signs] * 4,  # for the rare signs
+    handle, number, *[address] * 4, *[mail] * 3, *[hashtag] * 2, *[path] * 2,
+    *[code] * 5, *[formula] * 2, *[signs] * 4,  # for the rare signs
 )  # fmt: skip
 
 
