@@ -12,13 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from recipes.ko_en.check import TENS, UNITS, read_table
+from recipes.ko_en.check import read_table
 from recipes.ko_en.text import own_pairs
 from transformer.files import write_whole
 from transformer.text.words import Words, letters, words_of, written
 
 LEAST = 3
-NUMBER = rf"[0-9][0-9.,:]*|[영공일이삼사오육칠팔구십백천만억조]+|(?:{TENS})(?:{UNITS})?|{UNITS}|스무"
 CONTRACTED = {"ᅵ": "ᅧ", "ᅩ": "ᅪ", "ᅮ": "ᅯ", "ᅬ": "ᅫ"}  # with the ending 어 or 아: 마시 + 어 is 마셔
 
 
@@ -62,7 +61,7 @@ def collect(rows: Iterable[dict[str, str]], texts: Iterable[str]) -> str:
                     starts["counter"].add(letters(part))
     seen = {word for text in texts for word in words_of(text)}
     parts = {kind: sorted(found) for kind, found in starts.items()}
-    words = Words.read(written([], {"beginnings": parts, "endings": {}}, [], NUMBER))
+    words = Words.read(written([], {"beginnings": parts, "endings": {}}, []))
     before: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for word in seen:
         for kind, beginning, rest in words.divisions(word):
@@ -72,8 +71,8 @@ def collect(rows: Iterable[dict[str, str]], texts: Iterable[str]) -> str:
         "beginnings": parts,
         "endings": {kind: sorted(e for k, e in often if k == kind) for kind in ("noun", "verb")},
     }
-    words = Words.read(written(list(listed), both, [], NUMBER))
-    return written(list(listed), both, [word for word in seen if not words.known(word)], NUMBER)
+    words = Words.read(written(list(listed), both, []))
+    return written(list(listed), both, [word for word in seen if not words.known(word)])
 
 
 def main() -> int:
