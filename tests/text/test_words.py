@@ -79,6 +79,8 @@ def test_a_mistyped_word_has_the_right_one_near(words: Words) -> None:
     assert words.near("학꾜를") == ["학교"]  # one of five letters differs
     assert words.near("사괴") == ["사과"]
     assert words.near("마셔욤") == ["마시다"]
+    assert words.near("듣엇어요") == ["듣다"] and words.near("춥은") == ["춥다"]  # short stems, with their consonant
+    assert not words.near("들어스")
     assert not words.near("xyz") and not words.near("항구") and not words.near("국학교")
     assert not words.near("멱을")  # a word of one syllable is near to too many
     assert Words.read(

@@ -89,12 +89,17 @@ class Words:
 
     def near(self, word: str, most: int = NEAR) -> list[str]:
         """Known words that begin like this one, the nearest first, then the longest. Words of one syllable are near to
-        too many."""
+        too many, but for stems that end in a consonant: 먹다 is near 먹엇어요."""
         word = word[:LONGEST]
         begins = letters(word)[:1]
         found = sorted(
             (
-                (alike(stem_of(known), word), len(known), -place, known)
+                (
+                    1.0 if is_short(known) and word[0] == known[0] else alike(stem_of(known), word),
+                    len(known),
+                    -place,
+                    known,
+                )
                 for place, known in enumerate(self.words)
                 if len(known) > 1 and letters(known[0])[0] == begins
             ),
@@ -115,6 +120,11 @@ class Words:
 def stem_of(known: str) -> str:
     """What a word of the list begins with in every form, more or less: 마시 of 마시다."""
     return known.removesuffix("다") if len(known) > 2 else known
+
+
+def is_short(known: str) -> bool:
+    """Whether this is a verb or an adjective with a stem of one syllable that ends in a consonant, as 먹다."""
+    return known[1:] == "다" and len(letters(known[0])) == 3
 
 
 def alike(stem: str, word: str) -> float:

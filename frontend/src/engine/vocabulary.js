@@ -15,6 +15,7 @@ const [NAMED, NEAR] = [4, 2]; // most words that a message names, and most near 
 
 const letters = (text) => text.normalize("NFD");
 const cut = (word) => Array.from(word).slice(0, LONGEST);
+const isShort = (known) => known.slice(1) === "다" && letters(known[0]).length === 3; // as 먹다
 const stemOf = (known) => (known.length > 2 ? known.replace(/다$/, "") : known);
 
 export class Vocabulary {
@@ -62,7 +63,7 @@ export class Vocabulary {
     const found = [];
     this.words.forEach((known, place) => {
       if (known.length < 2 || letters(known)[0] !== begins) return;
-      const share = alike(stemOf(known), syllables);
+      const share = isShort(known) && syllables[0] === known[0] ? 1 : alike(stemOf(known), syllables);
       if (share >= ALIKE) found.push({ share, known, place });
     });
     const order = (one, other) =>
