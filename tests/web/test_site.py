@@ -79,6 +79,13 @@ def test_every_text_of_the_site_is_there_in_korean(written: Path) -> None:
     assert json.loads((written / "texts" / "en.json").read_text(encoding="utf-8"))["texts"] == {}
 
 
+def test_what_a_toy_reads_is_said_in_korean(written: Path) -> None:
+    models = json.loads((written / "site.json").read_text(encoding="utf-8"))["models"]
+    texts = json.loads((written / "texts" / "ko.json").read_text(encoding="utf-8"))["texts"]
+    reads = [model["about"]["reads"]["what"] for model in models if "reads" in model["about"]]
+    assert len(reads) == 1 and texts[reads[0]] == load_language("ko").translations[reads[0]]
+
+
 def test_what_words_mean_is_told_to_those_who_do_not_read_the_language(written: Path) -> None:
     meanings = {
         code: json.loads((written / "texts" / f"{code}.json").read_text(encoding="utf-8"))["meanings"]
