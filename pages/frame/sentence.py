@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -33,16 +34,18 @@ from transformer.analysis.language import other_language, script
 from transformer.checkpoints.languages import SPOKEN
 from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.probing.probes import english_to_german
-from transformer.text.toys import OUTSIDE, outside
+from transformer.text.numerals import PATTERN
+from transformer.text.toys import OUTSIDE, outside, plain
 from transformer.texts import N_, _, in_language, reader_language, translate
 from transformer.tracing.trace import Trace
 from transformer.view.examples import Example
 from transformer.view.languages import languages, load_language
 
 LANGUAGES_OF_SCRIPTS = {"HANGUL": "ko"}  # script -> the language of this app that is written in it
-# Script -> how the names of models begin that read it, and what of it they read: a bundled one, and those that
-# `headscope get Helsinki-NLP/opus-mt-ko-en` and the like fetch.
-MODELS_FOR_SCRIPTS = {"HANGUL": {"ko-numbers": N_("digits or Korean numerals"), "opus-mt-ko-": N_("Korean sentences")}}
+# How the names of models begin that read Hangul, and what of it they read: the bundled ones, and those that
+# `headscope get Helsinki-NLP/opus-mt-ko-en` and the like fetch. frontend/src/site/check.js has the bundled ones, too.
+NUMERALS, SENTENCES = N_("digits or Korean numerals"), N_("Korean sentences")
+READERS = {"ko-numbers": NUMERALS, "ko-en": SENTENCES, "opus-mt-ko-": SENTENCES}
 LANGUAGE_MENUS = ("headscope_source_language", "headscope_target_language")  # keys
 LONGEST_QUOTE = 20  # characters of an unknown token that a message quotes
 TRAINED_UP_TO = "trained_up_to"  # in metrics.json: tokens with </s> that 99.9% of the training's sources have at most
@@ -182,12 +185,15 @@ def example_line(model: Pretrained, state: State) -> None:
 def _unreadable(model: Pretrained, text: str, ids: Sequence[int]) -> bool:
     """Whether a model that is no toy can read nothing of a text. ids: of its tokens, with </s>.
 
-    en-de has some letters of other scripts in its vocabulary, because they stood in names, so the script decides. Other
-    models cannot read a text if most of its tokens are unknown to them.
+    en-de has some letters of other scripts in its vocabulary, because they stood in names, and a model of Korean with a
+    closed vocabulary writes in Latin ones, so the script decides. Other models cannot read a text if most of its tokens
+    are unknown to them.
     """
     written_in = script(text)
     if english_to_german(model):
         return written_in not in ("LATIN", None)
+    if model.words:
+        return written_in not in ("HANGUL", None)
     unknown = ids.count(model.config.unk_id)
     return written_in is not None and 2 * unknown > len(ids) - 1  # without </s>
 
@@ -199,44 +205,56 @@ def _warn_of_text(
     switch: Callable[[str], None],
     example: Example | None,
 ) -> None:
-    """Warn of a text that makes the output meaningless, because it is in a language that the model does not read. ids:
-    of its tokens; switch: to another model, by its name; example: of the model, to offer instead."""
-    language = N_("English") if english_to_german(model) else model.languages[0]
+    """Warn of a text that makes the output meaningless, because it is in a language that the model does not read; and
+    of words that it was not taught. ids: of the text's tokens; switch: to another model, by its name; example: of the
+    model, to offer instead."""
+    language = N_("English") if english_to_german(model) else N_("Korean") if model.words else model.languages[0]
     toy = outside(text, model.languages)
     if toy or _unreadable(model, text, ids):
         sentence = N_("This model reads {language} only. It cannot read this text; its output means nothing.")
         if toy:
             sentence, language = OUTSIDE, toy.what
-        written_in = script(text)
         said_in = [reader_language()]
-        if (code := LANGUAGES_OF_SCRIPTS.get(written_in or "")) in languages() and code != said_in[0].code:
+        if (code := LANGUAGES_OF_SCRIPTS.get(script(text) or "")) in languages() and code != said_in[0].code:
             said_in.insert(0, load_language(code))  # the language of the text comes first
         warnings = []
         for spoken in said_in:
             with in_language(spoken):
                 warnings.append(translate(sentence, language=translate(language)))
         message(" ".join(warnings))
-        _offer(model, written_in, switch, example)
+        _offer(model, text, switch, example)
     elif (other := other_language(text, model.languages[0])) is not None:
         message(_("This looks like {other}. This model reads {language}, so its output means little.").format(
             other=translate(other), language=translate(language)))  # fmt: skip
+    elif model.words and (told := model.words.told(text)):
+        message(told, "note")
 
 
-def _offer(model: Pretrained, written_in: str | None, switch: Callable[[str], None], example: Example | None) -> None:
-    """Buttons: a text that this model reads, and models that read texts in this script."""
+def _readers(model: Pretrained, text: str) -> list[tuple[str, str]]:
+    """Other models that read a text in Hangul, and what they read: for a number those of numerals, else those of
+    sentences. If there are none of these, the others."""
+    if script(text) != "HANGUL":
+        return []
+    others = [name for name in session_models.names() if name != model.name]
+    found = [(name, reads) for begins, reads in READERS.items() for name in others if name.startswith(begins)]
+    wanted = NUMERALS if re.fullmatch(PATTERN, plain(text)) else SENTENCES
+    return [reader for reader in found if reader[1] == wanted] or found
+
+
+def _offer(model: Pretrained, text: str, switch: Callable[[str], None], example: Example | None) -> None:
+    """Buttons: a text that this model reads, and models that read this text."""
     with st.container(horizontal=True, gap="small", key="hs-offers"):
         if example is not None:
             label = _("Example: {text}").format(text=example.source)
             st.button(plain_markdown(label), key="offer-example", on_click=_open_example, args=(example,))
-        for begins, language in MODELS_FOR_SCRIPTS.get(written_in or "", {}).items():
-            for name in session_models.names():
-                if name.startswith(begins) and name != model.name:
-                    label = _("Open {name}, which reads {language}").format(name=name, language=translate(language))
-                    st.button(plain_markdown(label), key=f"offer-{name}", on_click=_open_reader, args=(name, switch))
+        for name, language in _readers(model, text):
+            label = _("Open {name}, which reads {language}").format(name=name, language=translate(language))
+            st.button(plain_markdown(label), key=f"offer-{name}", on_click=_open_reader, args=(name, switch))
 
 
 def _open_reader(name: str, switch: Callable[[str], None]) -> None:
-    """Callback: switch to a model; the text stays if the model knows all its tokens."""
+    """Callback: switch to a model; the text stays if the model knows all its tokens, or names the words that it does
+    not know."""
     before = current_state()
     switch(name)
     after = current_state()
@@ -247,7 +265,7 @@ def _open_reader(name: str, switch: Callable[[str], None]) -> None:
         known = model.config.unk_id not in model.encode(before.source, limit=max_tokens())
     except InputError:
         return
-    if known:
+    if known or model.words:
         change_state(source=before.source, target="", view=replace(after.view, cell=None))
 
 

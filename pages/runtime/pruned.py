@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from pages.runtime.shared import SharedCache, identity, owner_of, register
-from transformer.checkpoints.folder import EXAMPLES, LARGEST_BESIDE, CheckpointError
+from transformer.checkpoints.folder import EXAMPLES, LARGEST_BESIDE, WORDS, CheckpointError
 from transformer.files import Packed
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, KnockOut
@@ -61,8 +61,9 @@ def pruned(model: Pretrained, text: str) -> Pretrained:
     def made() -> Pretrained:
         files = {}
         with contextlib.suppress(OSError):
-            if examples := model.beside(EXAMPLES, LARGEST_BESIDE[EXAMPLES]):
-                files[EXAMPLES] = examples
+            for file in (EXAMPLES, WORDS):
+                if data := model.beside(file, LARGEST_BESIDE[file]):
+                    files[file] = data
         title = _title(model, heads)
         found = replace(without(model, heads), name=title, metrics={}, packed=Packed(title, files))
         register(found, f"{identity(model)}{MARK}{heads}", owner_of(model))

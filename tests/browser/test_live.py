@@ -3,6 +3,8 @@ asked only for what it alone knows."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from transformer.inference.pretrained import Pretrained
@@ -11,6 +13,8 @@ pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.explorer_page import exact, hover, opened, wait_for_params, weight_in
+from tests.support.closed import closed_checkpoint
+from tests.support.server import start, stop
 
 READY = "window.__headscopeLive?.engine"
 STALE = "getComputedStyle(document.documentElement).getPropertyValue('--hs-stale')"
@@ -123,3 +127,21 @@ def test_translations_stay_when_the_engine_takes_over(visitor: BrowserContext, l
     page.wait_for_function("window.written.length && window.__headscopeLive?.comparison?.written")
     page.wait_for_function("seen => window.written.length > seen + 2", arg=page.evaluate("window.written.length"))
     assert not any(page.evaluate("window.written"))
+
+
+def test_words_outside_a_closed_vocabulary_are_named_while_one_types(
+    visitor: BrowserContext, browser_path: str, tmp_path: Path
+) -> None:
+    closed_checkpoint(tmp_path)
+    log = tmp_path / "log.txt"
+    process, address = start(log, HEADSCOPE_ENGINE="on", HEADSCOPE_CHECKPOINTS=str(tmp_path))
+    try:
+        page = opened(visitor, address, checkpoint="ko-en", source="학교를 봐요")
+        page.wait_for_function(READY)
+        type_(page, "개명을 봐요")
+        told = page.get_by_text("Not in this model's vocabulary: 개명을", exact=True)
+        expect(told).to_be_visible()
+        type_(page, "학교를 봐요")
+        expect(told).to_have_count(0)
+    finally:
+        stop(process)

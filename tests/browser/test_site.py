@@ -6,6 +6,7 @@ import gzip
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request,
 
 from pages.components.translation import number, short
 from tests.browser.explorer_page import click_head, hover, params_of, wait_for_params, weight_in
+from tests.support.closed import closed_checkpoint
 from transformer.analysis.translation import perplexity
 from transformer.interventions.sets import NONE, Interventions
 from transformer.live_training.presets import HIGHLIGHTS
@@ -40,15 +42,22 @@ class Files(SimpleHTTPRequestHandler):
         pass
 
 
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a web server of the files in a folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}/"
+        server.shutdown()
+
+
 @pytest.fixture(scope="module")
 def site(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a site of two small models, below a path."""
     folder = tmp_path_factory.mktemp("host")
     write_site(folder / "teaching" / "heads", [transformer.load("reverse"), transformer.load("ko-numbers")])
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=folder)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/teaching/heads/"
-        server.shutdown()
+    with served(folder) as address:
+        yield f"{address}teaching/heads/"
 
 
 def opened(context: BrowserContext, address: str, **params: str) -> Page:
@@ -179,6 +188,32 @@ def test_an_example_and_another_model_are_chosen(context: BrowserContext, site: 
     labels = transformer.load("ko-numbers").trace(first.source).target_out_labels
     expect(page.get_by_test_id("chips").get_by_role("listitem")).to_have_text(list(labels))
     wait_for_params(page, checkpoint="ko-numbers", source=first.source)
+    assert problems(page) == []
+
+
+@pytest.fixture(scope="module")
+def closed_site(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a site of a toy and a model with a closed vocabulary."""
+    folder = tmp_path_factory.mktemp("closed")
+    write_site(folder / "site", [transformer.load("reverse"), transformer.load(closed_checkpoint(folder))])
+    with served(folder / "site") as address:
+        yield address
+
+
+def test_a_korean_sentence_opens_its_model_and_words_outside_it_are_named(
+    context: BrowserContext, closed_site: str
+) -> None:
+    page = ready(opened(context, closed_site))
+    source, said = page.get_by_test_id("source"), page.get_by_test_id("messages")
+    source.fill("학꾜를 봐요")
+    expect(said).to_contain_text("This text is outside what this model reads")
+    said.get_by_role("button", name="Open ko-en, which reads Korean sentences").click()
+    wait_for_params(page, checkpoint="ko-en", source="학꾜를 봐요")
+    expect(said).to_contain_text("Not in this model's vocabulary: 학꾜를 (near: 학교)")
+    source.fill("학교를 봐요")
+    expect(said).not_to_contain_text("(near:")
+    source.fill("a school")
+    expect(said).to_contain_text("This model reads Korean only. It cannot read this text; its output means nothing.")
     assert problems(page) == []
 
 

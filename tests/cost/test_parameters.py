@@ -19,7 +19,7 @@ from transformer.model.transformer import Transformer
 
 ROOT = Path(__file__).resolve().parents[2]
 USES = ("source.embedding", "target.embedding", "output")
-BUNDLED = ("en-de", "ko-numbers", "reverse", "reverse-gelu", "reverse-learned", "sort")
+BUNDLED = sorted(path.name for path in (ROOT / "checkpoints").iterdir() if path.is_dir())
 SHAPES: list[dict[str, Any]] = [
     *PAIRWISE,
     {"encoder_layers": 3, "decoder_layers": 1},

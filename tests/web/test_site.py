@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 
 import transformer
+from tests.support.closed import closed_checkpoint
 from transformer.__main__ import main
 from transformer.analysis.tokens import word_labels, word_numbers
+from transformer.checkpoints.folder import WORDS
 from transformer.text.meanings import load_meanings
 from transformer.view.examples import read_examples
 from transformer.view.languages import load_language, script_texts
 from transformer.view.site_pages import SITE_PAGES
 from transformer.view.state import View, view_from_params
 from transformer.web import site
+from transformer.web.folder import about, export_folder
 from transformer.web.site import LISTED, SiteError, write_site
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +77,13 @@ def test_every_text_of_the_site_is_there_in_korean(written: Path) -> None:
     assert looks and not wanted - known.keys()
     assert {text for text in wanted if known[text] != text} == wanted & said.keys()
     assert json.loads((written / "texts" / "en.json").read_text(encoding="utf-8"))["texts"] == {}
+
+
+def test_what_a_toy_reads_is_said_in_korean(written: Path) -> None:
+    models = json.loads((written / "site.json").read_text(encoding="utf-8"))["models"]
+    texts = json.loads((written / "texts" / "ko.json").read_text(encoding="utf-8"))["texts"]
+    reads = [model["about"]["reads"]["what"] for model in models if "reads" in model["about"]]
+    assert len(reads) == 1 and texts[reads[0]] == load_language("ko").translations[reads[0]]
 
 
 def test_what_words_mean_is_told_to_those_who_do_not_read_the_language(written: Path) -> None:
@@ -165,6 +175,15 @@ def test_links_are_read_and_written_as_the_browser_does() -> None:
         assert view.to_params() == case["written"] and list(view.to_params()) == list(case["written"])
         assert len(notices) == len(case["refused"])
         assert all(f"asks for {name} " in notice for name, notice in zip(case["refused"], notices, strict=True))
+
+
+def test_a_closed_vocabulary_is_among_the_files_that_the_engine_reads(tmp_path: Path) -> None:
+    model = transformer.load(closed_checkpoint(tmp_path))
+    facts = export_folder(model, tmp_path / "site", packed=True)
+    assert facts["words"] == WORDS in facts["files"]
+    packed = (tmp_path / "site" / f"{WORDS}.gz").read_bytes()
+    assert gzip.decompress(packed) == (model.path / WORDS).read_bytes()
+    assert "words" not in about(transformer.load("ko-numbers"))
 
 
 def test_a_single_file_refers_to_nothing_outside_itself(tmp_path: Path) -> None:

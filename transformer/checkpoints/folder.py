@@ -8,6 +8,7 @@
     learning.npz         how its heads formed, written by `python -m transformer record`
     attributions.json    what an output token of each example rests on, by `transformer.attribution.one_token`
     examples.json        example sentences, and what to look for
+    words.json           the words of a model with a closed vocabulary, see `transformer.text.words`
     README.md            the model card: data, licence, attribution, settings, scores; README.ko.md: in Korean
     recipe.toml          the recipe for `python -m transformer train --recipe`, if it was trained on the Training page
     encoder.onnx,
@@ -47,13 +48,14 @@ from transformer.texts import N_, Text, UserError, any_of
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
 CARDS = {"en": CARD, "ko": "README.ko.md"}  # language -> the model card in it
+WORDS = "words.json"  # of a closed vocabulary
 HEADS = "heads.json"  # what each head does, as `python -m transformer heads --json` writes it
 IMPORTANCE, ALIGNMENT = "importance.json", "alignment.json"  # of `importance --json`, and `align --score --json`
 ATTRIBUTIONS = "attributions.json"  # what the examples rest on: `python -m transformer.attribution.one_token NAME`
 GRAPHS, ABOUT = ("encoder.onnx", "decoder.onnx", "output.onnx"), "web.json"  # for browsers; the server reads none
 NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
-FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, *CARDS.values(), RECIPE, HEADS, IMPORTANCE, ALIGNMENT,
-         ATTRIBUTIONS)  # fmt: skip
+FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, *CARDS.values(), RECIPE, WORDS, HEADS, IMPORTANCE,
+         ALIGNMENT, ATTRIBUTIONS)  # fmt: skip
 ARCHITECTURE = "headscope-transformer"
 # Other architectures of this project: what they are, and how to open them.
 OTHERS = {
@@ -86,7 +88,7 @@ LARGEST_JSON = 1_000_000
 # Most bytes that are read of the files beside the weights; those of the bundled models take 5,000.
 LARGEST_BESIDE = {
     METRICS: LARGEST_JSON, LOG: 100_000, EXAMPLES: LARGEST_JSON, **dict.fromkeys(CARDS.values(), 100_000),
-    RECIPE: 100_000, HEADS: LARGEST_JSON, IMPORTANCE: LARGEST_JSON, ALIGNMENT: LARGEST_JSON,
+    RECIPE: 100_000, WORDS: LARGEST_JSON, HEADS: LARGEST_JSON, IMPORTANCE: LARGEST_JSON, ALIGNMENT: LARGEST_JSON,
     ATTRIBUTIONS: LARGEST_JSON,
 }  # fmt: skip
 LARGEST_MODEL = 1_000_000_000  # parameters; in float32 4 GB

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 import re
@@ -18,7 +19,14 @@ import torch.nn.functional as F
 from transformer.cancellation import Stopped
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.constraints import FREE
-from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError, open_checkpoint
+from transformer.checkpoints.folder import (
+    LARGEST_BESIDE,
+    WEIGHTS,
+    WORDS,
+    Checkpoint,
+    CheckpointError,
+    open_checkpoint,
+)
 from transformer.checkpoints.importers import open_folder
 from transformer.checkpoints.languages import SPOKEN, Codes, between, two_languages
 from transformer.checks import expect
@@ -46,6 +54,7 @@ from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.short_repr import shortened
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, UNKNOWN, AnyTokenizer, composed
 from transformer.text.toys import OUTSIDE, outside
+from transformer.text.words import Words
 from transformer.texts import N_, Text, UserError, any_of, translate
 from transformer.tracing.finite import check_edited, check_numbers
 from transformer.tracing.patch import Place, patches
@@ -72,13 +81,16 @@ class CheckpointWarning(UserWarning):
 
 
 class OutsideWarning(UserWarning):
-    """A text that a toy model does not read, such as 3.14 for one of whole numbers: its output means nothing."""
+    """A text that a toy model does not read, such as 3.14 for one of whole numbers: its output means nothing. Or one
+    with words that a model with a closed vocabulary was not taught."""
 
 
-def _warn_outside(text: str, languages: Sequence[str]) -> None:
+def _warn_outside(text: str, model: Pretrained) -> None:
     """Warn, as the caller of a method of `Pretrained` that calls another one, which calls this function."""
-    if toy := outside(text, languages):
+    told = model.words.told(text) if model.words else ""
+    if toy := outside(text, model.languages):
         told = translate(OUTSIDE, language=translate(toy.what))
+    if told:
         warnings.warn(f"{shortened(text)}: {told}", OutsideWarning, stacklevel=4)
 
 
@@ -206,6 +218,15 @@ class Pretrained:
     def has_beside(self, name: str) -> bool:
         """Whether there is such a file beside the weights."""
         return (self.path / name).is_file() if self.packed is None else self.packed.has(name)
+
+    @functools.cached_property
+    def words(self) -> Words | None:
+        """The closed vocabulary of a model that has one, and a readable list of it."""
+        try:
+            data = self.beside(WORDS, LARGEST_BESIDE[WORDS])
+            return None if data is None else Words.read(data.decode())
+        except (OSError, ValueError):
+            return None
 
     def tokenizer_of(self, side: str) -> AnyTokenizer:
         """The tokenizer of the "source" or the "target"."""
@@ -457,7 +478,7 @@ class Pretrained:
         n: int | None = None,
     ) -> list[Translation]:
         source = self._read(text, limit)
-        _warn_outside(text, self.languages)
+        _warn_outside(text, self)
         _check_search(beam, alpha, sample, n)
         check_interventions(interventions)
         edits = self._checked(edits)
@@ -606,7 +627,7 @@ class Pretrained:
         for index, text in enumerate(texts):
             with _numbered_error(N_("text {number}: {error}"), index + 1):
                 if source := self._read(text):
-                    _warn_outside(text, self.languages)
+                    _warn_outside(text, self)
                     numbered[index] = self.pad(source, interventions)
                     allowed = output_limit(self.model, len(source), longest)
                     begun[index] = self.beginning(prefixes[index], allowed) if prefixes else []

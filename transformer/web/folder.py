@@ -8,6 +8,7 @@
     tokenizer.model             the tokenizer; of a Marian model source.spm and target.spm, and the ids of their pieces
                                 in source.table.json and target.table.json; of a T5 model those of the target for both
     examples.json               example sentences, if the checkpoint has some
+    words.json                  the words of a model with a closed vocabulary
 
 A checkpoint's own folder may be such a folder too: then the app's engine can compute it. Those of the bundled
 checkpoints are; `python -m transformer.web.folder` writes their graphs again.
@@ -30,7 +31,7 @@ import torch
 from safetensors.torch import save
 
 from transformer.cancellation import Stopped
-from transformer.checkpoints.folder import ABOUT, EXAMPLES, GRAPHS, LARGEST_BESIDE, TOKENIZER, WEIGHTS
+from transformer.checkpoints.folder import ABOUT, EXAMPLES, GRAPHS, LARGEST_BESIDE, TOKENIZER, WEIGHTS, WORDS
 from transformer.checkpoints.importers.generation import SETTINGS
 from transformer.checkpoints.importers.vocabulary import ImportedTokenizer, VocabularyTokenizer
 from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
@@ -65,13 +66,15 @@ def about(model: Pretrained) -> dict[str, Any]:
         "mean": bool(model.reference_pairs()),
         **({"trained_up_to": longest} if isinstance(longest, int) else {}),
         **({"reads": toy._asdict()} if toy else {}),
+        **({"words": WORDS} if model.words else {}),
         **({} if model.rule.constraints.last is None else {"last": model.rule.constraints.last}),
     }
 
 
 def files(about: dict[str, Any]) -> tuple[str, ...]:
     """The files that the engine needs beside web.json."""
-    return *GRAPHS, about["weights"], *(name for names in about["tokenizers"].values() for name in names.values())
+    tokenizers = (name for names in about["tokenizers"].values() for name in names.values())
+    return *GRAPHS, about["weights"], *tokenizers, *([WORDS] if "words" in about else [])
 
 
 def _reads(model: Pretrained) -> bool:
@@ -168,6 +171,8 @@ def _write(
             write_whole(folder / names["table"], _json(tokenizer.table()))
     if (examples := model.beside(EXAMPLES, LARGEST_BESIDE[EXAMPLES])) is not None:
         write_whole(folder / EXAMPLES, examples)
+    if WORDS in files(facts):
+        write_whole(folder / WORDS, model.beside(WORDS, LARGEST_BESIDE[WORDS]) or b"")
     if new:
         _export(model, folder, facts["weights"], progress)
     else:

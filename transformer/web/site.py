@@ -238,6 +238,7 @@ def _texts(code: str, models: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The translations of everything that the site shows in a language, and what words mean to its readers."""
     spoken = {language for model in models for language in model["about"]["languages"]}
     shown = {example[part] for model in models for example in model["examples"] for part in ("title", "group", "look")}
+    shown |= {model["about"]["reads"]["what"] for model in models if "reads" in model["about"]}
     with in_language(load_language(code)):
         translated = {text: translate(text) for text in sorted({*script_texts(ENTRY), *spoken, *shown} - {""})}
     meanings = {language: _meanings(language, code) for language in sorted(spoken)}

@@ -6,6 +6,7 @@ import { openWeights } from "./safetensors.js";
 import { composed, openTokenizer } from "./tokenizer.js";
 import { readable, unwritten } from "./words.js";
 import { Switches, KINDS } from "./switches.js";
+import { Vocabulary } from "./vocabulary.js";
 
 const GRAPHS = ["encoder", "decoder", "output"];
 const PAST = ["decoder_self.keys", "decoder_self.values"];
@@ -35,18 +36,25 @@ export class Dropped extends Error {
  *   URL if the server says that it is application/wasm: then the browser keeps the compiled code for the next time
  */
 export async function makeModel({ about, file, wasm = undefined }) {
-  const [tokenizers] = await Promise.all([openTokenizers(about.tokenizers, file), startRuntime(wasm)]);
+  const [tokenizers, vocabulary] = await Promise.all([
+    openTokenizers(about.tokenizers, file),
+    about.words && openVocabulary(await file(about.words)),
+    startRuntime(wasm),
+  ]);
   const weights = await file(about.weights);
   const options = { executionProviders: ["wasm"], externalData: [{ path: about.weights, data: weights }] };
   const graphs = {};
   for (const name of GRAPHS) graphs[name] = await ort.InferenceSession.create(await file(`${name}.onnx`), options);
-  return new Model(about, graphs, tokenizers, new Blob([weights])); // which a browser may keep outside of its memory
+  // A browser may keep a Blob outside of its memory.
+  return new Model(about, graphs, tokenizers, new Blob([weights]), vocabulary);
 }
+
+const openJson = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
+const openVocabulary = (bytes) => new Vocabulary(openJson(bytes));
 
 // names: of the files of each side, of a Marian model with a table of ids; no source where both are the same.
 async function openTokenizers(names, file) {
-  const open = async ({ model, table }) =>
-    openTokenizer(await file(model), table && JSON.parse(new TextDecoder().decode(await file(table))));
+  const open = async ({ model, table }) => openTokenizer(await file(model), table && openJson(await file(table)));
   const target = await open(names.target);
   return { target, source: names.source ? await open(names.source) : target };
 }
@@ -72,13 +80,14 @@ function tensorOf({ name, type, shape }, sizes, values) {
 }
 
 class Model {
-  // weights: a Blob with the file
-  constructor(about, graphs, tokenizers, weights) {
+  // weights: a Blob with the file; vocabulary: of a model with a closed one
+  constructor(about, graphs, tokenizers, weights, vocabulary = undefined) {
     this.about = about;
     this.config = about.config;
     this.graphs = graphs;
     this.tokenizers = tokenizers;
     this.weights = weights;
+    this.vocabulary = vocabulary;
     this.opened = null; // a promise of the parameters in it
   }
 
@@ -122,7 +131,8 @@ class Model {
     return [...ids, this.config.end_id];
   }
 
-  // Of each text of a pair: how many tokens it has, with </s>, and labels of those that are not in the vocabulary.
+  // Of each text of a pair: how many tokens it has, with </s>, and labels of those that are not in the vocabulary. Of the
+  // source of a model with a closed vocabulary also the words outside it, see Vocabulary.told.
   count(asked) {
     const of = (side) => {
       const [tokenizer, text] = [this.tokenizers[side], asked[side] ?? ""];
@@ -130,7 +140,8 @@ class Model {
       const labels = readable(tokenizer.surfaces(text));
       return { tokens: ids.length + 1, unknown: labels.filter((_, at) => ids[at] === this.config.unk_id) };
     };
-    return { source: of("source"), target: of("target") };
+    const outside = this.vocabulary?.told(asked.source ?? "");
+    return { source: { ...of("source"), outside }, target: of("target") };
   }
 
   limit(asked) {

@@ -75,7 +75,9 @@ async function settle() {
   address.searchParams.delete("cell");
   window.history.replaceState(window.history.state, "", address);
   const sides = Object.values(await app.engine.count(app.sentence));
-  const unusual = sides.some(({ tokens, unknown }) => unknown.length || tokens > app.limit);
+  const unusual = sides.some(
+    ({ tokens, unknown, outside }) => unknown.length || outside?.named.length || tokens > app.limit,
+  );
   if (unusual || !app.sentence.source.trim() || document.querySelector(".hs-message")) app.run();
   else app.due = setTimeout(app.run, IDLE - SOON);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findProblems } from "./check.js";
+import { findProblems, readersOf } from "./check.js";
 
 const ABOUT = { languages: ["English", "German"], trained_up_to: 50 };
 const LIMIT = 128;
@@ -49,6 +49,36 @@ test("a toy says what it reads to a text that is something else, in full-width c
   for (const text of ["31", " ３１ ", "Ten  A"]) assert.deepEqual(keys(text, 3, { about }), []);
   const said = [["warning", "outside", { language: "the digits 0 to 9" }]];
   for (const text of ["3.1", "-3", "ten"]) assert.deepEqual(problems(text, 4, { about }), said);
+});
+
+test("a model with a closed vocabulary names words outside it, and reads nothing in other letters", () => {
+  const about = { languages: ["Korean", "English"], words: "words.json" };
+  const outside = { named: [["학꾜를", ["학교"]]], more: false };
+  const said = (source, told) =>
+    findProblems(
+      { source, target: "" },
+      { source: { tokens: 4, unknown: [], outside: told }, target: { tokens: 1, unknown: [] } },
+      about,
+      LIMIT,
+    );
+  assert.deepEqual(said("학꾜를 봐요.", outside), [["note", "outside_words", { outside }]]);
+  assert.deepEqual(said("학교를 봐요.", { named: [], more: false }), []);
+  assert.deepEqual(said("a school", outside), [["warning", "reads", { language: "Korean" }]]);
+  assert.deepEqual(said("12.", { named: [], more: false }), []);
+});
+
+test("a text in Hangul is offered a model that reads it: numbers one of numerals, all else one of sentences", () => {
+  const numbers = { about: { name: "ko-numbers", reads: { pattern: "[일이삼]+", what: "numbers" } } };
+  const sentences = { about: { name: "ko-en", words: "words.json" } };
+  const english = { about: { name: "en-de" } };
+  const offered = (text, models, open = "en-de") => readersOf(text, models, open).map(({ name, kept }) => [name, kept]);
+  const all = [english, numbers, sentences];
+  assert.deepEqual(offered("이삼", all), [["ko-numbers", true]]);
+  assert.deepEqual(offered("안녕하세요", all), [["ko-en", true]]);
+  assert.deepEqual(offered("안녕하세요", all, "ko-numbers"), [["ko-en", true]]);
+  assert.deepEqual(offered("안녕하세요", [english, numbers]), [["ko-numbers", false]]); // its example opens instead
+  assert.deepEqual(offered("안녕하세요", [english]), []);
+  for (const text of ["Hallo", "12", " "]) assert.deepEqual(offered(text, all), []);
 });
 
 test("long unknown tokens are cut", () => {

@@ -6,7 +6,7 @@ import { readLessons } from "../lesson/lessons.js";
 import { opensStop } from "../lesson/route.js";
 import { mergeState } from "../state/state.js";
 import { addressOf, ofExample, readAddress, splitAddress, viewOf } from "./address.js";
-import { findProblems } from "./check.js";
+import { findProblems, readersOf } from "./check.js";
 import { fileAddress, isSingleFile, openFile, openPack } from "./files.js";
 import { Header } from "./header.js";
 import { AddressBar } from "./history.js";
@@ -156,16 +156,21 @@ export class Frame {
     return this.show();
   }
 
-  // Between models of the same languages the sentence stays, so that they can be compared.
-  openModel(name) {
+  // Between models of the same languages the sentence stays, so that they can be compared. text: to show there.
+  openModel(name, text = "") {
     const { model: before, state } = this;
     this.typed.set(String(before.about.languages), { source: state.source, target: state.target });
     this.change({ checkpoint: name });
     const { languages } = this.model.about;
     this.buildFields();
-    const texts = this.typed.get(String(languages));
+    const [example] = this.model.examples;
+    const texts = text ? { source: text, target: "" } : this.typed.get(String(languages));
+    if (text && example) {
+      const { cell: _, ...view } = example.view; // the cell of another sentence
+      return this.openExample({ ...texts, view });
+    }
     if (texts) this.change(texts);
-    else if (this.model.examples.length) return this.openExample(this.model.examples[0]);
+    else if (example) return this.openExample(example);
     return this.show();
   }
 
@@ -310,9 +315,34 @@ export class Frame {
     this.fields.draw(read);
     const problems = findProblems(sentence, read, engine.about, limit).map(([kind, name, values]) => ({
       kind,
-      text: this.t(name, { ...values, language: this.translate(values.language) }),
+      text: this.t(name, {
+        ...values,
+        language: this.translate(values.language),
+        words: values.outside && this.nameWords(values.outside),
+      }),
+      press: kind === "warning" ? this.reader(sentence.source) : undefined,
     }));
     this.messages.say("text", problems);
+  }
+
+  // Words that are not in a closed vocabulary, with those near them.
+  nameWords({ named, more }) {
+    const names = named.map(([word, near]) =>
+      near.length ? this.t("near_words", { word, words: near.join(", ") }) : word,
+    );
+    return [...names, ...(more ? ["…"] : [])].join(", ");
+  }
+
+  /**
+   * A button that opens a model of the site which reads a text that this one does not.
+   * @returns {[string, () => void] | undefined}
+   */
+  reader(text) {
+    const [found] = readersOf(text, this.site.models, this.state.checkpoint);
+    if (!found) return undefined;
+    const { name, reads, kept: stays } = found;
+    const open = () => this.openModel(name, stays ? text : "");
+    return [this.t("open_reader", { name, language: this.t(reads) }), open];
   }
 
   // Opens the page, unless it is open.

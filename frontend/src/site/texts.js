@@ -44,6 +44,11 @@ export const SITE_TEXTS = {
   untrained:
     "This text has {count} tokens. Nearly all texts of the model's training had at most {longest}, so expect mistakes.",
   unknown: "Not in this model's vocabulary, read as <unk>: {tokens}",
+  outside_words: "Not in this model's vocabulary: {words}",
+  near_words: "{word} (near: {words})",
+  open_reader: "Open {name}, which reads {language}",
+  numerals: "digits or Korean numerals",
+  sentences: "Korean sentences",
   // -- the link
   refused: "The link asks for {name} “{asked}”, which is not there and was ignored.",
   no_page: "This site has no page “{name}”. It shows the first page.",

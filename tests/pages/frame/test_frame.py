@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.frame.state import Move, Session
 from pages.registry import pages
+from pages.runtime import session_models
 from pages.runtime.shared import clear_caches
 from tests.support.app import (
     EXAMPLE,
@@ -35,6 +36,7 @@ from tests.support.build import tiny_pretrained
 from transformer.analysis.language import script
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.lessons import Link
+from transformer.text import words
 
 open_app = functools.partial(open_page, "heads", target="")
 
@@ -272,8 +274,12 @@ def test_a_text_in_hangul_is_answered_in_korean_with_an_example(lang: str) -> No
 @pytest.mark.parametrize(
     ("typed", "opened"), [("안녕하세요", "이만 삼천오백육"), ("십이만 삼", "십이만 삼"), ("육" * 60, "이만 삼천오백육")]
 )
-def test_a_text_in_hangul_is_offered_a_model_that_reads_numerals(typed: str, opened: str) -> None:
-    """Its first example opens, or the text itself if the model can read it."""
+def test_a_text_in_hangul_is_offered_a_model_that_reads_numerals(
+    typed: str, opened: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first example opens, or the text itself if the model can read it. No other bundled one reads Hangul here."""
+    names = [name for name in session_models.names() if name != "ko-en"]
+    monkeypatch.setattr("pages.runtime.session_models.names", lambda: names)
     app = open_page("heads", checkpoint="en-de", source=typed, target="")
     offer = app.button(key="offer-ko-numbers")
     assert offer.label == "Open ko-numbers, which reads digits or Korean numerals"
@@ -290,12 +296,58 @@ def test_a_text_in_hangul_is_offered_a_fetched_model(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("pages.runtime.session_models.names", lambda: names)
     app = open_page("heads", checkpoint="en-de", source="안녕하세요", target="")
     offers = [button.label for button in app.button if (button.key or "").startswith("offer-")]
-    assert offers[1:] == [
-        "Open ko-numbers, which reads digits or Korean numerals", "Open opus-mt-ko-en, which reads Korean sentences",
-    ]  # fmt: skip
+    assert offers[1:] == ["Open opus-mt-ko-en, which reads Korean sentences"]
 
 
-def test_a_text_that_is_no_numeral_is_offered_no_other_model_by_the_model_of_numerals() -> None:
+def offered(app: AppTest) -> list[str]:
+    """The models that are offered for the text."""
+    return [button.label for button in app.button if (button.key or "").startswith("offer-")][1:]
+
+
+@pytest.fixture
+def closed(folder: Path) -> None:
+    """`ko-en`, a tiny model that says it was taught two words of Korean."""
+    tiny = tiny_pretrained()
+    save_checkpoint(folder / "ko-en", tiny.model, tiny.tokenizer, ("Korean", "English"))
+    parts = {"beginnings": {"noun": ["학교", "사과"]}, "endings": {"noun": ["", "를", "에"]}}
+    (folder / "ko-en" / "words.json").write_text(words.written(["학교", "사과"], parts, ["봐요"]), encoding="utf-8")
+    (folder / "ko-en" / "examples.json").write_text(json.dumps([EXAMPLE | {"source": "학교에"}]), encoding="utf-8")
+
+
+@pytest.mark.usefixtures("closed")
+def test_a_korean_sentence_is_offered_the_model_of_sentences_and_a_number_that_of_numerals() -> None:
+    numerals, sentences = (
+        "Open ko-numbers, which reads digits or Korean numerals",
+        "Open ko-en, which reads Korean sentences",
+    )
+    for checkpoint, typed, offer in (
+        ("en-de", "십이만 삼", numerals), ("en-de", "서른둘", numerals), ("en-de", "안녕하세요", sentences),
+        ("reverse", "안녕하세요", sentences), ("ko-numbers", "안녕하세요", sentences),
+    ):  # fmt: skip
+        assert offered(open_page("heads", checkpoint=checkpoint, source=typed, target="")) == [offer]
+    for checkpoint, typed in (("ko-numbers", "십이만 삼"), ("ko-numbers", "-3"), ("en-de", "Привет!")):
+        assert not offered(open_page("heads", checkpoint=checkpoint, source=typed, target=""))
+
+
+@pytest.mark.usefixtures("closed")
+def test_a_model_with_a_closed_vocabulary_opens_with_the_text_and_names_words_outside_it() -> None:
+    app = open_page("heads", checkpoint="en-de", source="학꾜를 봐요", target="")
+    app.button(key="offer-ko-en").click().run()
+    assert address(app)["checkpoint"] == "ko-en" and texts(app)[0] == "학꾜를 봐요" and not app.exception
+    outside = "Not in this model&#x27;s vocabulary: "
+    assert f"{outside}학꾜를 (near: 학교)" in messages(app, True)
+    app.text_input("source").input("사과를 봐요").run()
+    assert outside not in messages(app, True)
+
+
+@pytest.mark.usefixtures("closed")
+def test_a_model_of_korean_sentences_reads_no_other_letters() -> None:
+    app = open_page("heads", checkpoint="ko-en", source="a school", target="")
+    assert said(app) == "This model reads Korean only. It cannot read this text; its output means nothing."
+    assert not messages(open_page("heads", checkpoint="ko-en", source="12", target=""))
+
+
+def test_a_text_that_is_no_numeral_is_offered_no_model_of_numerals_by_one() -> None:
     app = open_page("heads", checkpoint="ko-numbers", source="안녕하세요", target="")
     assert "10^12 미만의 수만 읽습니다" in said(app)
     assert "offer-ko-numbers" not in {button.key for button in app.button}
