@@ -251,7 +251,7 @@ def names_table(model: Pretrained, names: list[list[str]]) -> Table:
 def exact_table(model: Pretrained, title: str, sentences: list[Typed], wanted: float) -> Table:
     table = Table(f"{title}: exactly one of the accepted translations", ("kind", "inputs", "greedy"))
     found: dict[str, list[bool]] = {}
-    for sentence, translation in zip(sentences, model.translate_all([one.source for one in sentences]), strict=True):
+    for sentence, translation in zip(sentences, written(model, [one.source for one in sentences]), strict=True):
         found.setdefault(sentence.kind, []).append(translation in sentence.accepted)
     found["all"] = [right for results in list(found.values()) for right in results]
     for kind, results in found.items():

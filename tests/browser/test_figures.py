@@ -203,9 +203,9 @@ def test_the_encoding_is_computed_in_the_browser_as_in_python(context: BrowserCo
 def test_an_out_of_range_link_shows_a_warning_and_keeps_the_sentence(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "feedforward", part="neurons", layer="99", neuron="123456", stack="decoder")
     warnings = " ".join(page.locator(".hs-warning").all_inner_texts())
-    assert "'99'" in warnings and "Shown: 4." in warnings and "Shown: 1536." in warnings
+    assert "'99'" in warnings and "Shown: 4." in warnings and "Shown: 1584." in warnings
     expect(page.get_by_label(re.compile("^Source"))).to_have_value(SENTENCE)
-    page.wait_for_url(re.compile("layer=4.*neuron=1536"))
+    page.wait_for_url(re.compile("layer=4.*neuron=1584"))
 
 
 @pytest.mark.long

@@ -42,7 +42,7 @@ def test_the_command_prints_the_table(checkpoint: str, capsys: pytest.CaptureFix
         assert first == "mine: Invented to Imagined" and rest == describe(model.model).table(every) + "\n"
     assert main(["describe"]) == 0  # the bundled one
     printed = capsys.readouterr().out
-    assert printed.startswith("en-de: English to German\n19,636,224 parameters, 78.5 MB in float32\n")
+    assert printed.startswith("en-de: English to German\n19,931,520 parameters, 79.7 MB in float32\n")
     assert "  encoder.0 to encoder.3: 4 equal layers, each has" in printed
 
 

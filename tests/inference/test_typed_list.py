@@ -14,6 +14,7 @@ from benchmarks.typed import (
     bare,
     clock_times,
     copied,
+    exact_table,
     expand,
     joined,
     listed,
@@ -68,6 +69,14 @@ def test_clock_times_may_be_told_in_more_than_one_way() -> None:
     assert times["half past twelve"] == {"halb eins", "halb eins.", "Halb eins", "Halb eins."}
     assert {"dreiviertel neun", "Viertel vor neun."} < times["quarter to nine"]
     assert "zehn nach drei" in times["ten past three"] and "ein Uhr" in times["one o'clock"]
+
+
+def test_right_translations_are_counted_by_kind() -> None:
+    model = load("en-de")
+    hello, never = Typed("greeting", "Hello!", frozenset({model.translate("Hello!").text})), frozenset({"never"})
+    table = exact_table(model, "", [hello, Typed("greeting", "Thank you.", never), Typed("word", "Bread", never)], 0.3)
+    found = [(*row.cells, row.good) for row in table.rows]
+    assert found == [("greeting", "2", "1 (50%)", None), ("word", "1", "0 (0%)", None), ("all", "3", "1 (33%)", True)]
 
 
 def test_every_name_stands_once_in_its_sentence() -> None:
