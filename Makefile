@@ -2,7 +2,7 @@
 # make site            Headscope without a server, in the folder site/ (ARGS="elsewhere --checkpoint reverse": another)
 # make test            the quick tests, one visit to every page in Chromium included (ARGS="-k attention": some of them)
 # make test-all        everything that protects a release, style and types included: what continuous integration runs
-# make test-long       load, replicas behind nginx, three-seed trainings, long fuzzing
+# make test-long       load, replicas behind nginx, long fuzzing
 # make mutants         do the tests find known defects? (ARGS="causal-mask": this one)
 # make lint            style and types of the Python
 # make frontend        build the JavaScript into transformer/view/dist/ (needs Node and npm)

@@ -10,21 +10,10 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import (
-    __main__,
-    attribution,
-    decoding,
-    many,
-    peer,
-    report,
-    server,
-    table3,
-    timing,
-    trace,
-    training,
-)
+from benchmarks import __main__, attribution, decoding, many, peer, report, server, table3, timing, trace, training
 from tests.support.build import tiny_pretrained
 from tests.support.processes import Sample
+from tests.support.reference_torch import twin
 from tests.support.sentences import GERMAN, of_length, pairs, typed
 from tests.support.viewer import Run
 from transformer import load
@@ -61,34 +50,11 @@ def test_the_peer_of_training_is_the_same_model() -> None:
     other = training.Peer(config).eval()
     with torch.no_grad():
         other.embedding.weight.copy_(model.embedding.weight)
-        for theirs, ours in zip(
-            (*other.transformer.encoder.layers, *other.transformer.decoder.layers),
-            (*model.encoder, *model.decoder),
-            strict=True,
-        ):
-            copy_layer(theirs, ours)
+    other.transformer.load_state_dict(twin(model).state_dict())
     batch = training.batches(config, 2, 200)[0]
     loss, _ = _Losses(model, Settings(smoothing=training.SMOOTHING))(batch.source, batch.target_in, batch.target_out)
     tokens = int((batch.target_out != 0).sum())
-    # nn.Transformer ends each stack in one more LayerNorm, which the paper and we do without.
-    other.transformer.encoder.norm = other.transformer.decoder.norm = None
     assert torch.allclose(other(batch), loss / tokens, atol=1e-4)
-
-
-def copy_layer(theirs: torch.nn.Module, ours: torch.nn.Module) -> None:
-    """The weights of one of our layers into one of torch's."""
-    for name, attention in (("self_attn", "self_attention"), ("multihead_attn", "cross_attention")):
-        if hasattr(theirs, name):
-            into, out = getattr(theirs, name), getattr(ours, attention)
-            into.in_proj_weight.copy_(torch.cat((out.query.weight, out.key.weight, out.value.weight)))
-            into.in_proj_bias.copy_(torch.cat((out.query.bias, out.key.bias, out.value.bias)))
-            into.out_proj.load_state_dict(out.output.state_dict())
-    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
-    residuals = [ours.self_residual, *([ours.cross_residual] if hasattr(ours, "cross_residual") else []),
-                 ours.feed_forward_residual]  # fmt: skip
-    for number, residual in enumerate(residuals, 1):
-        getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
 
 
 def test_training_is_timed_on_the_same_batches(monkeypatch: pytest.MonkeyPatch) -> None:

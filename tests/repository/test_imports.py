@@ -31,18 +31,9 @@ LAYERS = (
 )  # fmt: skip
 # They import only each other.
 BASE = {
-    "files",
-    "lazy",
-    "memory",
-    "operator_key",
-    "particles",
-    "paths",
-    "startup",
-    "cancellation",
-    "checks",
-    "texts",
+    "files", "lazy", "memory", "operator_key", "particles", "paths", "startup", "cancellation", "checks", "texts",
     "short_repr",
-}  # import only each other
+}  # fmt: skip
 
 
 def name_of(path: Path) -> str:
