@@ -259,12 +259,6 @@ def test_every_named_test_exists() -> None:
         assert re.search(rf"(?m)^(async )?def {name}\(", text(ROOT / file)), f"{file}::{name}"
 
 
-def test_every_file_that_deploy_and_security_point_at_is_there() -> None:
-    for page in (SECURITY, DEPLOY / "README.md", ROOT / "docs" / "licences.md"):
-        for target in re.findall(r"\]\(([^)#]+)\)", text(page)):
-            assert (page.parent / target).exists(), (page.name, target)
-
-
 def test_the_server_reports_nothing_and_takes_nothing() -> None:
     settings = tomllib.loads(text(app_folder() / "pages" / ".streamlit" / "config.toml"))
     assert settings["browser"] == {"gatherUsageStats": False, "serverAddress": "localhost"}
