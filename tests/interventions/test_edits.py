@@ -34,12 +34,13 @@ from transformer.interventions.sets import (
     Pad,
     Replace,
     Scale,
+    Silence,
     Unmask,
     Where,
 )
 from transformer.model.tap import KINDS, OFF, EditingTap, Tap, scope
 from transformer.model.transformer import Transformer
-from transformer.tracing.trace import AttentionTrace, trace_pass
+from transformer.tracing.trace import AttentionTrace, FeedForwardTrace, trace_pass
 
 FIELDS = ("enters", "queries", "keys", "values", "mask", "scores", "weights", "head_outputs", "update", "sum", "leaves")
 TOLERANCE = 1e-4  # float32 against float64: measured 8e-6 on weights, 3e-5 on head outputs, 2e-5 on logits
@@ -234,6 +235,17 @@ def test_every_head_of_the_model_knocked_out() -> None:
     trace = run(model_of(0), value)
     assert trace["logits"].isfinite().all()  # type: ignore[attr-defined]
     agree(model_of(0), value)
+
+
+def test_a_silenced_neuron_is_zero_and_the_others_of_its_layer_stay() -> None:
+    def activation(*switches: Silence) -> Tensor:
+        part = run(model_of(0), Interventions(switches))["encoder_ff"]
+        assert isinstance(part, FeedForwardTrace)
+        return part.activation[0]
+
+    neuron = int(activation().sum(0).argmax())
+    wanted = activation().index_fill(-1, torch.tensor([neuron]), 0.0)
+    assert torch.equal(activation(Silence("encoder", 0, neuron)), wanted) and not torch.equal(wanted, activation())
 
 
 def test_weights_that_are_exchanged() -> None:

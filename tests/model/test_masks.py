@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.masks import causal_mask, padding_mask, real_tokens
 
 
 def test_padding_is_hidden_from_every_query():
@@ -13,6 +13,10 @@ def test_padding_is_hidden_from_every_query():
 
 def test_padding_is_the_id_of_the_configuration():
     assert padding_mask(torch.tensor([[0, 9, 0]]), pad_id=9)[0, 0, 0].tolist() == [True, False, True]
+
+
+def test_the_first_token_fed_is_real_even_if_it_is_padding():
+    assert real_tokens(torch.tensor([[0, 4, 0]]), pad_id=0).tolist() == [[True, True, False]]
 
 
 def test_the_future_is_hidden():
