@@ -1,9 +1,8 @@
 """Pictures of every page, in every size and theme that people use: `make screenshots`, then look at them.
 
-`make screenshots ARGS=--paper` takes only the views that the Paper page links to, and prints the table of
-docs/paper.md: section, equation, table or figure of the paper, its views, and their pictures. `ARGS=--class` takes the
-lesson on the paper, on the screens of a teacher and of three students (tests/browser/class_walk.py). `ARGS="--readme
-docs"` makes the pictures of README.md and README.ko.md, `ARGS="--lessons lessons"` those on the cards of the lessons;
+`make screenshots ARGS=--paper` takes only the views that the Paper page links to. `ARGS=--class` takes the lesson on
+the paper, on the screens of a teacher and of three students (tests/browser/class_walk.py). `ARGS="--readme docs"` makes
+the pictures of README.md and README.ko.md, `ARGS="--lessons lessons"` those on the cards of the lessons;
 `ARGS="--language ko"` all pages in Korean.
 """
 
@@ -25,7 +24,7 @@ from tests.browser.class_walk import walk
 from tests.browser.find import FLAGS, find_browser
 from tests.browser.stillness import still
 from tests.support.app import linked
-from tests.support.paper_table import address_of, entries, table
+from tests.support.paper_table import address_of, entries
 from tests.support.server import start, stop
 from transformer.view.languages import languages
 
@@ -220,12 +219,11 @@ def lesson_views(browser: Browser, address: str, folder: Path) -> None:
 
 
 def paper_views(browser: Browser, address: str, folder: Path) -> None:
-    """A picture of every view in the Paper page's list; prints the list, as in docs/paper.md."""
+    """A picture of every view in the Paper page's list."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     for _title, view, name in entries():
         take(page, f"{address}{address_of(view)}", "#hs-content", folder / name)
     page.close()
-    print(table())
 
 
 def main(folder: Path, shoot: Callable[[Browser, str, Path], None], language: str) -> None:
@@ -245,7 +243,7 @@ def main(folder: Path, shoot: Callable[[Browser, str, Path], None], language: st
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("screenshots"))
-    parser.add_argument("--paper", action="store_true", help="only the views of the Paper page, and their table")
+    parser.add_argument("--paper", action="store_true", help="only the views of the Paper page")
     parser.add_argument("--class", dest="walk", action="store_true", help="only the lesson on the paper, in a room")
     parser.add_argument("--readme", action="store_true", help="only the pictures of the READMEs, in their languages")
     parser.add_argument("--lessons", action="store_true", help="only the pictures on the cards of the lessons")

@@ -10,7 +10,7 @@ from tests.support.build import tiny_config
 from transformer.model.attention import attend
 from transformer.model.feedforward import FeedForward
 from transformer.model.layers import SubLayer
-from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.masks import causal_mask, padding_mask, real_tokens
 from transformer.model.positions import LearnedPositions, SinusoidalPositions, sinusoidal
 from transformer.model.tap import Tap
 
@@ -106,3 +106,7 @@ def test_any_positions_in_any_order_and_only_learned_ones_are_saved(make):
     learned = ["table"] if make is LearnedPositions else []
     assert [name for name, _ in positions.named_parameters()] == list(positions.state_dict()) == learned
     assert not learned or positions.table.std().item() == pytest.approx(D_MODEL**-0.5, rel=0.05)
+
+
+def test_the_first_token_fed_is_real_even_if_it_is_padding():
+    assert real_tokens(torch.tensor([[0, 4, 0]]), pad_id=0).tolist() == [[True, True, False]]
