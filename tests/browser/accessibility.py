@@ -5,10 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("playwright")
-pytest.importorskip("axe_playwright_python")
 import axe_playwright_python
 from playwright.sync_api import Page
 

@@ -9,14 +9,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
-
-from tests.support.processes import children, gone
-from tests.support.server import start, stop
-
-pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.navigation import link_to
+from tests.support.processes import children, gone
+from tests.support.server import start, stop
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="processes as POSIX lists them"),
