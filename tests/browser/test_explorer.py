@@ -60,16 +60,6 @@ def test_the_downloaded_page_opens_offline(
     assert not problems
 
 
-def test_a_notebook_cell_shows_the_same_picture(context: BrowserContext, model: Pretrained) -> None:
-    trace = model.trace(SENTENCE)
-    page = context.new_page()
-    page.set_content(trace._repr_html_())
-    frame = page.frame_locator("iframe")
-    for kind in ("cross", "all"):
-        frame.get_by_test_id(f"kind-{kind}").click()
-        expect(frame.locator("[data-drawn]")).to_have_attribute("data-drawn", f"{trace.id}:{kind}")
-
-
 def test_a_saved_picture_tells_what_was_done_to_its_numbers(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:

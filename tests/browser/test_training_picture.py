@@ -10,20 +10,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.accessibility import HELP, WIDER, findings
-from tests.browser.stillness import still
 from tests.browser.training_page import SMALL, Picture, enlarged, expected, tile
 from tests.browser.training_runs import MadeUp, a_run
 from transformer.tracing.trace import KINDS
 
-DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
-
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    page = context.new_page()
-    page.add_init_script(HELP)
-    return page
+    return context.new_page()
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -194,36 +188,6 @@ def test_no_part_of_the_page_moves_during_training(page: Page, training_page: st
     assert picture.tell(where) == begun
     picture.done()
     assert picture.tell(where) == begun
-
-
-@pytest.mark.parametrize("big", [0, 1])
-def test_the_training_picture_is_accessible_and_not_wider_than_the_page(
-    page: Page, training_page: str, big: int
-) -> None:
-    """On a desk and on a phone, one theme each."""
-    picture = Picture(page, f"{training_page}/?runs=4&big={big}").done()
-    picture.slide(70)
-    for size, scheme in zip((DESK, PHONE), ("dark", "light") if big else ("light", "dark"), strict=True):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        still(page)
-        assert findings(page) == []
-        assert page.evaluate(WIDER) <= 0
-        assert page.evaluate("hsOutside()") == []
-        assert page.evaluate("hsBare()") == []
-
-
-def test_the_first_screen_shows_curves_heads_and_slider(page: Page, training_page: str) -> None:
-    Picture(page, f"{training_page}/?runs=4").done()
-    for part in (".learn-curves", ".learn-grids", ".learn-one", ".learn-time", ".learn-runs"):
-        box = page.locator(part).bounding_box()
-        assert box and box["y"] >= 0 and box["y"] + box["height"] <= 900, part
-
-
-def test_forced_colours_show_the_chosen_items(page: Page, training_page: str) -> None:
-    page.emulate_media(forced_colors="active")
-    Picture(page, f"{training_page}/?runs=3").done()
-    assert page.evaluate("hsSameWhenPressed()") == []
 
 
 def test_reduced_motion_draws_few_frames(page: Page, training_page: str) -> None:
