@@ -72,10 +72,7 @@ def role_tables(model: Pretrained, stored: Mapping[str, Mapping]) -> Iterator[Ta
 
 
 def alignment_tables(model: Pretrained, found: AlignmentScores) -> Iterator[Table]:
-    table = Table(
-        f"Alignment error rate in percent, {found.pairs} pairs",
-        ("links from", "AER", "precision", "recall"),
-    )
+    table = Table(f"Alignment error rate in percent, {found.pairs} pairs", ("links from", "AER", "precision", "recall"))
 
     def add(name: str, one: Score) -> None:
         table.add(name, percent(one.aer), percent(one.precision), percent(one.recall))
