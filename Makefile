@@ -2,7 +2,7 @@
 # make site            Headscope without a server, in the folder site/ (ARGS="elsewhere --checkpoint reverse": another)
 # make test            the quick tests, one visit to every page in Chromium included (ARGS="-k attention": some of them)
 # make test-all        everything that protects a release, style and types included: what continuous integration runs
-# make test-long       load, replicas behind nginx, three-seed trainings, long fuzzing
+# make test-long       load, replicas behind nginx, long fuzzing
 # make mutants         do the tests find known defects? (ARGS="causal-mask": this one)
 # make lint            style and types of the Python
 # make frontend        build the JavaScript into transformer/view/dist/ (needs Node and npm)
@@ -12,6 +12,7 @@
 # make screenshots     pictures of every page, light and dark
 # make graphs          the graphs of the bundled models for the browser, after a change of transformer/model/ or weights
 # make texts           locale/headscope.pot, for translators
+# make docs            the tables of documents that come from data: pages, lessons, heads, licences
 #
 # Each makes .venv on its first run and installs the tested versions (constraints.txt) there; later runs start at once.
 
@@ -33,7 +34,7 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
 	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
 
-.PHONY: app site test test-all test-long mutants lint frontend frontend-lint frontend-test bench screenshots graphs texts clean
+.PHONY: app site test test-all test-long mutants lint frontend frontend-lint frontend-test bench screenshots graphs texts docs clean
 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
@@ -70,6 +71,9 @@ graphs: .venv/installed-web
 
 texts: .venv/installed-test
 	$(PYTHON) -m tests.support.locale_template
+
+docs: .venv/installed-test
+	$(PYTHON) -m tests.support.documents
 
 lint: .venv/installed-test
 	$(PYTHON) -m ruff check .

@@ -1,5 +1,5 @@
-"""The results of each preset of the Training page with three seeds, compared with the paper's predictions. Writes the
-table of docs/playground.md, and docs/playground.json.
+"""The results of each preset of the Training page with three seeds, compared with the paper's predictions. Writes
+docs/playground.json, from which `make docs` makes the table of docs/playground.md.
 
     python -m benchmarks.playground_effects --output runs/playground
 
@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import around, spread, write
+from benchmarks.report import spread
 from transformer.files import write_whole
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import PREDICTIONS, Numbers, judged, numbers, prediction
@@ -27,7 +27,7 @@ from transformer.live_training.presets import PRESETS, partner
 from transformer.live_training.session import Session
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE, TABLE = ROOT / "docs" / "playground.md", ROOT / "docs" / "playground.json"
+TABLE = ROOT / "docs" / "playground.json"
 SEEDS = (1, 2, 3)
 
 # What the paper leads one to expect, by the key of `findings.PREDICTIONS`.
@@ -122,6 +122,15 @@ def as_table(one: Measured) -> dict[str, Any]:
     return table
 
 
+def stored() -> dict[str, list[Measured]]:
+    """The measured numbers of every preset, as docs/playground.json has them."""
+    kept = json.loads(TABLE.read_text(encoding="utf-8"))["presets"]
+    return {
+        name: [Measured(Numbers(seconds=None, **run["numbers"]), run["training"], run["all"]) for run in runs]
+        for name, runs in kept.items()
+    }
+
+
 def rows(found: dict[str, list[Measured]]) -> str:
     """The table as Markdown."""
     lines = [
@@ -149,7 +158,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "playground", metavar="FOLDER")
     parser.add_argument("--only", nargs="+", choices=list(PRESETS), default=list(PRESETS), metavar="PRESET")
     options = parser.parse_args(arguments)
-    around(PAGE)  # before minutes of training, not after
     options.output.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     found: dict[str, list[Measured]] = {}
@@ -159,7 +167,6 @@ def main(arguments: list[str] | None = None) -> int:
             found[name].append(one := load(options.output, name, seed))
             print(f"{name}, seed {seed}: {one}", flush=True)
     if len(found) == len(PRESETS):
-        write(PAGE, rows(found))
         plain = {name: [as_table(one) for one in runs] for name, runs in found.items()}
         write_whole(TABLE, (json.dumps({"seeds": SEEDS, "presets": plain}, indent=1) + "\n").encode())
     return 0

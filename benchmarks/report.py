@@ -82,9 +82,9 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({name}), {platform.system()}. {', '.join(versions)}."
 
 
-def around(page: Path, name: str = "") -> tuple[str, str]:
+def around(page: Path, name: str) -> tuple[str, str]:
     """A page up to the marker of that table and from its end. Raises ValueError without two such markers."""
-    start, end = (f"<!-- {word}{name and f': {name}'} -->" for word in ("measured", "end"))
+    start, end = (f"<!-- {word}: {name} -->" for word in ("measured", "end"))
     before, opened, rest = page.read_text(encoding="utf-8").partition(start)
     _, closed, after = rest.partition(end)
     if not opened or not closed:
@@ -92,7 +92,7 @@ def around(page: Path, name: str = "") -> tuple[str, str]:
     return before + start, end + after
 
 
-def write(page: Path, text: str, name: str = "") -> None:
+def write(page: Path, text: str, name: str) -> None:
     """Replace what stands between the markers."""
     before, after = around(page, name)
     write_whole(page, f"{before}\n\n{text.strip()}\n\n{after}".encode())

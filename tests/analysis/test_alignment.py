@@ -16,7 +16,6 @@ from transformer.analysis.alignment import (
     pharaoh,
     read_gold,
     read_links,
-    read_rows,
     score,
     symmetrised,
     token_words,
@@ -73,13 +72,6 @@ def test_links_may_count_from_one_and_write_possible_ones_with_p() -> None:
 def test_decomposed_text_has_the_same_words() -> None:
     text = "Das schöne Haus 한국어"
     assert words_of(unicodedata.normalize("NFD", text)) == words_of(text) == ("Das", "schöne", "Haus", "한국어")
-
-
-def test_both_readings_of_a_row() -> None:
-    """Three steps: fed <s>, a, b; predict a, b, </s>."""
-    weights = torch.arange(12.0).reshape(3, 4)
-    assert read_rows(weights, 2, "predicted").tolist() == weights[:2].tolist()
-    assert read_rows(weights, 2, "fed").tolist() == weights[1:].tolist()
 
 
 def test_a_matrix_of_words() -> None:

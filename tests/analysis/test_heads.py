@@ -42,13 +42,6 @@ def test_a_head_that_looks_back(trace: Trace) -> None:
     assert found.positional() == found.previous.numel()
 
 
-def test_a_flat_head(trace: Trace) -> None:
-    count = len(trace.source_tokens)
-    flat = torch.full((count, count), 1 / count)
-    found = head_statistics([with_weights(trace, "encoder_self", flat.tolist())])["encoder_self"]
-    assert torch.allclose(found.entropy, torch.ones_like(found.entropy))
-
-
 def test_half_sharp_rows_have_the_entropy_worked_out_by_hand(trace: Trace) -> None:
     count = len(trace.source_tokens)
     rows = torch.zeros(count, count)

@@ -39,14 +39,6 @@ def learned(length: int = 11, d_model: int = 6) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("d_model", SIZES)
-def test_the_table_is_the_formula(d_model: int) -> None:
-    table = sinusoidal(512, d_model)
-    for p in (0, 1, 2, 13, 100, 511):
-        for dimension in {0, 1, d_model // 2, d_model - 2, d_model - 1}:
-            assert abs(table[p, dimension].item() - encoding(p, dimension, d_model)) <= ROUNDING
-
-
-@pytest.mark.parametrize("d_model", SIZES)
 def test_wavelengths_run_from_two_pi_towards_its_ten_thousandfold(d_model: int) -> None:
     found = wavelengths(d_model)
     assert found.shape == (d_model // 2,) and found.dtype == torch.float64
@@ -59,33 +51,11 @@ def test_wavelengths_run_from_two_pi_towards_its_ten_thousandfold(d_model: int) 
     assert ((found * frequencies(d_model)).sin().abs() < 1e-12).all()
 
 
-def test_the_last_wavelength_nears_its_end() -> None:
-    ends = [wavelengths(d_model)[-1].item() / LONGEST for d_model in (2, 64, 512, 4096)]
-    assert ends == sorted(ends) and ends[0] == pytest.approx(1e-4) and 0.995 < ends[-1] < 1
-
-
 @pytest.mark.parametrize("d_model", [-2, 0, 1, 7])
 def test_an_odd_d_model_is_refused(d_model: int) -> None:
     for function in (frequencies, wavelengths):
         with pytest.raises(ValueError, match=f"d_model is {d_model}"):
             function(d_model)
-
-
-def test_products_are_those_of_a_loop() -> None:
-    table = learned()
-    found = dot_products(table)
-    for p, row in enumerate(table.tolist()):
-        for q, other in enumerate(table.tolist()):
-            assert found[p, q].item() == pytest.approx(sum(a * b for a, b in zip(row, other, strict=True)), rel=1e-12)
-
-
-@pytest.mark.parametrize("d_model", SIZES)
-def test_a_row_times_itself_is_half_of_d_model(d_model: int) -> None:
-    products = dot_products(sinusoidal(300, d_model))
-    assert (products.diagonal() - d_model / 2).abs().max() < d_model * ROUNDING
-    assert products.max() <= d_model / 2 + d_model * ROUNDING
-    assert torch.equal(products, products.T)
-    assert torch.allclose(row_norms(sinusoidal(300, d_model)), torch.tensor(d_model / 2).double().sqrt(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("d_model", SIZES)
@@ -119,14 +89,6 @@ def test_one_position_has_one_product() -> None:
 def test_products_must_be_square(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="square"):
         by_offset(torch.zeros(shape))
-
-
-def test_the_map_of_two_dimensions_by_hand() -> None:
-    """d_model 2 has one frequency, 1: sin(p + 1) = cos 1 sin p + sin 1 cos p."""
-    (a, b), (c, d) = shift_map(1, 2).tolist()
-    assert (a, b, c, d) == (math.cos(1), math.sin(1), -math.sin(1), math.cos(1))
-    there = (a * math.sin(5) + b * math.cos(5), c * math.sin(5) + d * math.cos(5))
-    assert there == pytest.approx((math.sin(6), math.cos(6)), abs=1e-15)
 
 
 @pytest.mark.parametrize("d_model", SIZES)

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
 from transformer.analysis.smoothing import smooth
 from transformer.training.loss import label_smoothed_loss
-
-
-def test_by_hand() -> None:
-    # Probabilities 1/4 and 3/4; with epsilon 0.2 the loss wants 0.1 and 0.9.
-    found = smooth(torch.tensor([0.0, math.log(3)]), 1, 0.2)
-    assert found.targets.tolist() == pytest.approx([0.1, 0.9])
-    assert found.loss == pytest.approx(0.1 * math.log(4) + 0.9 * math.log(4 / 3))
-    assert found.least == pytest.approx(-(0.1 * math.log(0.1) + 0.9 * math.log(0.9)))
-    assert found.gradient.tolist() == pytest.approx([0.25 - 0.1, 0.75 - 0.9])
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])

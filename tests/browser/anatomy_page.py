@@ -7,13 +7,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy
-import pytest
 import torch
 from PIL import Image
-from torch import Tensor
-
-pytest.importorskip("playwright")
 from playwright.sync_api import Page
+from torch import Tensor
 
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 
@@ -23,13 +20,15 @@ class Anatomy:
 
     def __init__(self, page: Page, server: str, **params: object) -> None:
         self.page = page
-        self.problems: list[str] = []
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         asked = {"source": SENTENCE, "target": TARGET, **{name: str(value) for name, value in params.items()}}
         self.page.goto(f"{server}/anatomy?{urlencode(asked)}")
         self.element = self.page.locator("[data-testid=anatomy][data-drawn]")
         self.element.wait_for()
         self.settle()
+
+    def read(self, code: str) -> Any:
+        """The value of an expression, with the drawing as `anatomy`."""
+        return self.element.evaluate(f"({{ anatomy }}) => {code}")
 
     def settle(self) -> None:
         """Wait until nothing moves, all data is loaded, and the server knows the state."""
@@ -61,7 +60,7 @@ class Anatomy:
 
     @property
     def at(self) -> dict[str, Any]:
-        return self.element.evaluate("({ anatomy }) => anatomy.state")
+        return self.read("anatomy.state")
 
     def numbers(self, name: str) -> dict[str, Tensor]:
         """Matrices that are drawn now under a name of the place, by their keys: float32 as the browser has them."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from pathlib import Path
 
-import sentencepiece
-
-from tests.support.build import sentences, tiny_model
+from tests.support.build import sentencepiece_model, sentences, tiny_model
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.text.tokenizer import SPECIALS, Tokenizer
 
@@ -116,14 +113,12 @@ NAME = "evil" if os.name == "nt" else "<img src=x onerror=attacked(60)> **b** :r
 
 
 def _tokenizer() -> Tokenizer:
-    written = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter([*sentences(), *TYPED]), model_writer=written, vocab_size=400, hard_vocab_limit=False,
-        normalization_rule_name="identity", character_coverage=1.0, num_threads=1, minloglevel=2,
-        pad_id=0, unk_id=1, bos_id=2, eos_id=3, pad_piece=SPECIALS[0],
-        user_defined_symbols=["\u2581" + attack for attack in ATTACKS],
+    return Tokenizer(
+        sentencepiece_model(
+            [*sentences(), *TYPED], 400, hard_vocab_limit=False, normalization_rule_name="identity", pad_id=0, unk_id=1,
+            bos_id=2, eos_id=3, pad_piece=SPECIALS[0], user_defined_symbols=["\u2581" + attack for attack in ATTACKS],
+        )
     )  # fmt: skip
-    return Tokenizer(written.getvalue())
 
 
 def evil_checkpoint(parent: Path) -> Path:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import importlib.util
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.find import FLAGS, NoBrowser, NoServer, do_without, find_browser, find_nginx
+from tests.browser.find import FLAGS, NoProgram, do_without, find_browser, find_nginx
 from tests.support.app import opened
 from tests.support.server import WAIT, start, stop
 from transformer.inference.pretrained import Pretrained
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ViewportSize
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, ViewportSize, WebError
 
+if importlib.util.find_spec("playwright") is None:
+    collect_ignore_glob = ["test_*.py"]
 DESK: ViewportSize = {"width": 1440, "height": 900}
 
 
@@ -32,7 +36,7 @@ def browser_path() -> str:
     """The program file of the browser. Without one: skipped, said loudly; with CI=true a failure."""
     try:
         return find_browser()
-    except NoBrowser as error:
+    except NoProgram as error:
         do_without(f"a browser: {error}")
 
 
@@ -41,7 +45,7 @@ def nginx_path() -> str:
     """The program file of nginx. Without one: as without a browser."""
     try:
         return find_nginx()
-    except NoServer as error:
+    except NoProgram as error:
         do_without(f"nginx: {error}")
 
 
@@ -69,37 +73,73 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+@contextlib.contextmanager
+def without_errors(context: BrowserContext) -> Iterator[BrowserContext]:
+    """Fails if a script of a page ends in an error that nobody caught."""
+    errors: list[str] = []
+
+    def keep(error: WebError) -> None:
+        errors.append(str(error.error))
+
+    context.set_default_timeout(WAIT)
+    context.on("weberror", keep)
+    yield context
+    context.remove_listener("weberror", keep)
+    assert errors == []
+
+
 @pytest.fixture
 def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     """A person's browser: 1440x900, without cookies and local storage, where the app keeps what a viewer chose. A page
     may get another size, theme or motion (navigation.py: `sized_page`). What belongs to a whole context (its language,
-    its scripts, a second person) needs one of its own: `browser.new_context()`."""
-    profile.set_default_timeout(WAIT)
+    its scripts, a second person) needs one of its own: `another`."""
     before = profile.pages
-    yield profile
-    profile.set_offline(False)
-    for page in profile.pages:
-        if page not in before:
-            page.close()
-    profile.set_storage_state({"cookies": [], "origins": []})
+    with without_errors(profile):
+        yield profile
+        profile.set_offline(False)
+        for page in profile.pages:
+            if page not in before:
+                page.close()
+        profile.set_storage_state({"cookies": [], "origins": []})
 
 
 @pytest.fixture
-def phone(browser: Browser) -> Iterator[BrowserContext]:
+def silent(context: BrowserContext) -> Iterator[BrowserContext]:
+    """The same, whose console has no error and no warning."""
+    found: list[str] = []
+
+    def keep(said: ConsoleMessage) -> None:
+        found.extend([said.text] if said.type in ("error", "warning") else [])
+
+    context.on("console", keep)
+    yield context
+    context.remove_listener("console", keep)
+    assert found == []
+
+
+@pytest.fixture
+def another(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """Makes the browser of another person, at a desk unless told otherwise."""
+    with contextlib.ExitStack() as made:
+
+        def make(**options: Any) -> BrowserContext:
+            found = browser.new_context(**{"viewport": DESK, **options})
+            made.callback(found.close)
+            return made.enter_context(without_errors(found))
+
+        yield make
+
+
+@pytest.fixture
+def phone(another: Callable[..., BrowserContext]) -> BrowserContext:
     """A second person's browser."""
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    context.set_default_timeout(WAIT)
-    yield context
-    context.close()
+    return another(viewport={"width": 390, "height": 844})
 
 
 @pytest.fixture
-def visitor(browser: Browser) -> Iterator[BrowserContext]:
+def visitor(another: Callable[..., BrowserContext]) -> BrowserContext:
     """A second person's browser at a desk."""
-    context = browser.new_context(viewport=DESK)
-    context.set_default_timeout(WAIT)
-    yield context
-    context.close()
+    return another()
 
 
 @pytest.fixture(scope="session")
@@ -112,27 +152,26 @@ def reverse() -> Pretrained:
     return opened("reverse")
 
 
+def _running(factory: pytest.TempPathFactory, script: str = "", **environment: str) -> Iterator[str]:
+    folder = factory.mktemp("server")
+    process, address = start(folder / "log.txt", script=script, HEADSCOPE_ROOMS=str(folder / "rooms"), **environment)
+    yield address
+    stop(process)
+
+
 @pytest.fixture(scope="session")
 def server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running app. Needs browser_path, so that no server starts without a browser."""
-    folder = tmp_path_factory.mktemp("server")
-    process, address = start(folder / "log.txt", HEADSCOPE_ROOMS=str(folder / "rooms.sqlite"))
-    yield address
-    stop(process)
+    yield from _running(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def live_server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an app whose pages load the engine; those of the others do not."""
-    process, address = start(tmp_path_factory.mktemp("live") / "log.txt", HEADSCOPE_ENGINE="on")
-    yield address
-    stop(process)
+    yield from _running(tmp_path_factory, HEADSCOPE_ENGINE="on")
 
 
 @pytest.fixture(scope="session")
 def training_page(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a page that shows only the picture of made-up runs: training_app.py."""
-    script = "tests/browser/training_app.py"
-    process, address = start(tmp_path_factory.mktemp("training") / "log.txt", script=script)
-    yield address
-    stop(process)
+    yield from _running(tmp_path_factory, "tests/browser/training_app.py")

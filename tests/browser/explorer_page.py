@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
-import pytest
-
-pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from tests.browser.navigation import opened_at, saved
 
 SENTENCE = "The dog sees the cat."
 
 
 def opened(context: BrowserContext, server: str, **params: str) -> Page:
     """A page on which the picture is drawn."""
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
-    page.goto(f"{server}/?{urlencode({'source': SENTENCE, **params})}")
-    page.wait_for_selector("[data-drawn]")
-    page.problems = problems  # type: ignore[attr-defined]
-    return page
+    return opened_at(context, f"{server}/", source=params.pop("source", SENTENCE), **params)
 
 
 def plot(canvas: Locator) -> Any:
@@ -45,7 +36,6 @@ def cell(page: Page, kind: str, row: int, column: int) -> dict[str, float]:
 
 def hover(page: Page, kind: str, row: int, column: int) -> str:
     """What the tooltip says over a cell, once the exact numbers are there."""
-    page.wait_for_function("() => true")
     page.get_by_test_id(f"head-{kind}").hover(position=cell(page, kind, row, column))
     tooltip = page.get_by_test_id("tooltip")
     expect(tooltip).to_be_visible()
@@ -75,12 +65,6 @@ def exact(page: Page) -> None:
 
 
 def saved_pictures(page: Page) -> dict[str, bytes]:
-    """What the Save menu of the explorer gives: "png", "svg", "head", "csv"; and their file names under "names"."""
+    """What the Save menu of the explorer gives: "png", "svg", "head", "csv"."""
     exact(page)
-    saved = {}
-    for name in ("png", "svg", "head", "csv"):
-        page.get_by_test_id("save").locator("summary").click()
-        with page.expect_download() as download:
-            page.get_by_test_id(f"save-{name}").click()
-        saved[name] = Path(download.value.path()).read_bytes()
-    return saved
+    return {name: saved(page, "save", name)[1] for name in ("png", "svg", "head", "csv")}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("playwright")
 from playwright.sync_api import Page
 
 # Four looks, 40 ms apart: the same elements and drawings, every figure drawn, no script or transition running.

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
-
-pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, WebSocketRoute, expect
 
 from tests.browser.explorer_page import params_of, wait_for_params
-from tests.browser.navigation import link_to, sized_page
+from tests.browser.navigation import link_to, open_room
 from tests.browser.stillness import still
 
 SENTENCE = "No connection to the server. What you typed stays here"
@@ -55,10 +52,7 @@ def test_a_student_without_network_is_told_and_comes_back(
     context: BrowserContext, phone: BrowserContext, server: str
 ) -> None:
     teacher = context.new_page()
-    teacher.goto(f"{server}/lessons")
-    teacher.get_by_role("button", name="Open a room").click()
-    teacher.wait_for_url("**room=*")
-    code = params_of(teacher)["room"]
+    code = open_room(teacher, server)
     link_to(teacher, "Heads").click()
     teacher.wait_for_selector("[data-testid=explorer][data-drawn]")
     student = phone.new_page()
@@ -81,7 +75,7 @@ def test_a_student_without_network_is_told_and_comes_back(
 def test_a_server_that_is_gone_is_told_in_the_readers_language_and_no_dialog_stays(
     context: BrowserContext, server: str
 ) -> None:
-    page = sized_page(context, 1440, 900)
+    page = context.new_page()
     cut = cut_off(page)
     page.goto(f"{server}/?lang=ko")
     page.wait_for_selector("[data-testid=explorer][data-drawn]")

@@ -6,13 +6,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import BrowserContext, Page
 
 from pages.registry import pages
 from tests.browser.explorer_page import SENTENCE
-
-pytest.importorskip("playwright")
-from playwright.sync_api import BrowserContext, Page
-
 from tests.browser.stillness import still
 
 # The controls of the page's content, in order: Streamlit's and those of our pictures. Each gets a number in

@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import csv
 import re
-from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
 import torch
-
-from pages.positions.lab import ROUNDING
-from transformer.analysis.lens import logit_lens
-from transformer.analysis.permutation import equivariance, permutation
-from transformer.figures.style import BLUE, INK, PALETTE, PAPER
-from transformer.inference.pretrained import Pretrained
-from transformer.interventions.sets import Interventions, Reposition
-from transformer.model.positions import sinusoidal
-
-pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.explorer_page import params_of
-from tests.browser.navigation import sized_page
+from tests.browser.navigation import opened_at, saved, sized_page
 from tests.browser.stillness import still
+from transformer.analysis.lens import logit_lens
+from transformer.figures.style import INK, PALETTE, PAPER
+from transformer.inference.pretrained import Pretrained
+from transformer.model.positions import sinusoidal
 
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 
 
 def opened(context: BrowserContext, server: str, name: str, **params: str) -> Page:
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(f"{server}/{name}?{urlencode({'source': SENTENCE, 'target': TARGET, **params})}")
-    ready = ".hs-tr-title" if params.get("part") == "knock" else "[data-drawn]"
-    page.wait_for_selector(ready)
-    page.problems = problems  # type: ignore[attr-defined]
-    return page
+    return opened_at(context, f"{server}/{name}", **{"source": SENTENCE, "target": TARGET, **params})
 
 
 def figure(page: Page, name: str) -> Locator:
@@ -45,53 +30,22 @@ def figure(page: Page, name: str) -> Locator:
     return element
 
 
-def saved(page: Page, name: str, kind: str) -> bytes:
-    element = figure(page, name)
-    element.locator("summary").click()
-    with page.expect_download() as download:
-        element.get_by_test_id(f"figure-save-{kind}").click()
-    assert download.value.suggested_filename.endswith("." + kind)
-    return Path(download.value.path()).read_bytes()
-
-
-def rows(content: bytes) -> list[list[str]]:
-    text = content.decode("utf-8")
-    assert text.startswith("\ufeff")
-    return list(csv.reader(text[1:].splitlines()))
-
-
-def test_a_saved_figure_has_the_numbers_and_texts_shown(
-    context: BrowserContext, server: str, model: Pretrained
-) -> None:
-    page = opened(context, server, "positions", part="order", seed="3")
-    trace = model.trace(SENTENCE, TARGET)
-    order = permutation(len(trace.source_ids), 3)
-    wanted = {}
-    for name, switches in (("with", Interventions()), ("without", Interventions((Reposition("remove", "source"),)))):
-        usual, moved = model.retrace(trace, switches), model.retrace(trace, switches, order=order)
-        wanted[f"{name} positions"] = equivariance(usual, moved, order).outputs.tolist()
-    saved_series: dict[str, list[float]] = {}
-    for series, _, value in rows(saved(page, "permutation", "csv"))[1:]:
-        saved_series.setdefault(series, []).append(float(value))
-    assert saved_series["with positions"] == pytest.approx(wanted["with positions"], rel=1e-4)
-    assert max(saved_series["without positions"]) < ROUNDING
-    svg = saved(page, "permutation", "svg").decode()
-    assert svg.startswith("<?xml") and "Tokens in another order" in svg and "encoder layer" in svg
-    assert saved(page, "permutation", "png").startswith(b"\x89PNG")
-
-
-def test_a_saved_heatmap_keeps_its_labels_and_no_token_becomes_a_formula(
+def test_a_saved_heatmap_keeps_its_numbers_and_labels_and_no_token_becomes_a_formula(
     context: BrowserContext, server: str, model: Pretrained
 ) -> None:
     page = opened(context, server, "embeddings", part="lens")
     lens = logit_lens(model.trace(SENTENCE, TARGET), model.model)
-    head, *lines = rows(saved(page, "logit-lens", "csv"))
+    content = saved(figure(page, "logit-lens"), "figure-save", "csv")[1].decode()
+    assert content.startswith("\ufeff")
+    head, *lines = csv.reader(content[1:].splitlines())
     assert len(head) == 1 + lens.probability.shape[1] and len(lines) == len(lens.probability)
     for line, wanted in zip(lines, lens.probability.tolist(), strict=True):
         assert [float(number) for number in line[1:]] == pytest.approx(wanted, rel=1e-5, abs=1e-9)
     assert lines[0][0] == "embedding" and lines[-1][0] == "layer 4"
+    svg = saved(figure(page, "logit-lens"), "figure-save", "svg")[1].decode()
+    assert svg.startswith("<?xml") and "When the final token is found" in svg
     page = opened(context, server, "embeddings", part="norms", source="=1+1", target="")
-    text = saved(page, "embedding-norms-source", "csv").decode()
+    text = saved(figure(page, "embedding-norms-source"), "figure-save", "csv")[1].decode()
     assert "=" in text and not re.search(r"(^|,)=", text, re.MULTILINE)
 
 
@@ -111,67 +65,40 @@ def test_a_click_on_a_bar_chooses_its_neuron(context: BrowserContext, server: st
     expect(chosen).to_have_value(params_of(page)["neuron"])
 
 
-def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> None:
-    page = opened(context, server, "positions", part="order")
-    lines = "els => els.map(line => line.style.stroke)"
-
-    def strokes() -> list[str]:
-        return figure(page, "permutation").locator(".scatterlayer .js-line").evaluate_all(lines)
-
-    def rgb(colour: str) -> str:
-        return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
-
-    assert strokes()[1:] == [rgb(BLUE["light"]), rgb(INK["light"])]
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function(
-        f"() => document.querySelectorAll('.hs-fig .scatterlayer .js-line')[1].style.stroke === '{rgb(BLUE['dark'])}'"
-    )
-    assert strokes()[1:] == [rgb(BLUE["dark"]), rgb(INK["dark"])]
-
-
-def test_heatmaps_and_axes_follow_the_theme_to_dark_and_back(context: BrowserContext, server: str) -> None:
-    page = opened(context, server, "embeddings", part="lens")
+def test_heatmaps_lines_and_axes_follow_the_theme_to_dark_and_back(context: BrowserContext, server: str) -> None:
     read = (
         "() => [...document.querySelectorAll('.hs-fig .js-plotly-plot')].filter(box => box._fullData).flatMap(box => "
-        "[box._fullLayout.xaxis.tickfont.color, box._fullLayout.yaxis.gridcolor, "
-        "...box._fullData.filter(t => t.type === 'heatmap').flatMap(t => t.colorscale.map(pair => pair[1]))])"
+        "[box._fullLayout.xaxis.tickfont.color, box._fullLayout.yaxis.gridcolor, ...box._fullData.flatMap(t => "
+        "t.type === 'heatmap' ? t.colorscale.map(pair => pair[1]) : t.line?.color ?? [])])"
     )
     colours = {scheme: {colour[scheme] for colour in PALETTE} for scheme in ("light", "dark")}
-
-    def seen(scheme: str) -> None:
-        other = colours["dark" if scheme == "light" else "light"]
-        page.wait_for_function(f"() => {{ const all = ({read})(); return all.length && "
-                               f"all.every(colour => !{list(other)}.includes(colour)); }}")  # fmt: skip
-        assert INK[scheme] in page.evaluate(read) and PAPER[scheme] in page.evaluate(read)
-
-    seen("light")
-    page.emulate_media(color_scheme="dark")
-    seen("dark")
-    page.emulate_media(color_scheme="light")
-    seen("light")
+    for part, path in (("lens", "embeddings"), ("order", "positions")):
+        page = opened(context, server, path, part=part)
+        for scheme, other in (("light", "dark"), ("dark", "light"), ("light", "dark")):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.wait_for_function(
+                f"() => {{ const all = ({read})(); "
+                f"return all.length && all.every(colour => !{list(colours[other])}.includes(colour)); }}"
+            )
+            assert INK[scheme] in page.evaluate(read) and (part == "order" or PAPER[scheme] in page.evaluate(read))
 
 
-def test_a_slider_moves_the_tokens_without_the_server(context: BrowserContext, server: str, model: Pretrained) -> None:
+def test_a_slider_moves_the_tokens_without_the_server_and_the_link_follows(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
     page = opened(context, server, "embeddings", part="map")
     box = page.locator("[data-testid=figure]").first
-    slider = box.locator("input[type=range]")
-    expect(slider).to_be_visible()
+    slider, drawn = box.locator("input[type=range]"), box.locator("[data-drawn]")
     read = "box => box.querySelector('.js-plotly-plot')._fullData.map(trace => Array.from(trace.x))"
     assert int(slider.get_attribute("max") or 0) == model.config.encoder_layers
-    before = box.evaluate(read)
-    drawn_before = box.locator("[data-drawn]").get_attribute("data-drawn")
+    before, drawn_before = box.evaluate(read), drawn.get_attribute("data-drawn") or ""
     context.set_offline(True)  # what follows needs nobody
     slider.focus()
     page.keyboard.press("Home")
-    expect(box.locator("[data-drawn]")).not_to_have_attribute("data-drawn", drawn_before or "")
+    expect(drawn).not_to_have_attribute("data-drawn", drawn_before)
     assert box.evaluate(read) != before
     context.set_offline(False)
-
-
-def test_a_slider_keeps_its_value_and_the_link_follows(context: BrowserContext, server: str) -> None:
-    page = opened(context, server, "embeddings", part="map")
-    slider = page.locator("[data-testid=figure] input[type=range]").first
-    for key, value in (("Home", "0"), ("End", "4"), ("ArrowLeft", "3")):
+    for key, value in (("End", "4"), ("ArrowLeft", "3")):
         slider.focus()
         page.keyboard.press(key)
         page.wait_for_url(re.compile(f"layer={value}"))
@@ -181,31 +108,13 @@ def test_a_slider_keeps_its_value_and_the_link_follows(context: BrowserContext, 
 
 def test_the_encoding_is_computed_in_the_browser_as_in_python(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "positions", part="encoding", d_model="34", length="19")
-    table = sinusoidal(19, 34)
-    is_drawn = (
-        "() => [...document.querySelectorAll('.js-plotly-plot')].some(p => p._fullData?.[0]?.z?.length === COUNT)"
-    )
-    read = (
-        "() => { const plots = [...document.querySelectorAll('.js-plotly-plot')];"
-        " const heatmap = plots.map(p => p._fullData[0]).find(t => t && t.type === 'heatmap');"
-        " return Array.from(heatmap.z, row => Array.from(row)); }"
-    )
-    page.wait_for_function(is_drawn.replace("COUNT", "19"))
-    assert torch.equal(torch.tensor(page.evaluate(read), dtype=torch.float32), table)
-    slider = page.locator("[data-testid=positions-length]")
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function(is_drawn.replace("COUNT", "20"))
-    assert torch.equal(torch.tensor(page.evaluate(read), dtype=torch.float32), sinusoidal(20, 34))
-    page.wait_for_url(re.compile("length=20"))
-
-
-def test_an_out_of_range_link_shows_a_warning_and_keeps_the_sentence(context: BrowserContext, server: str) -> None:
-    page = opened(context, server, "feedforward", part="neurons", layer="99", neuron="123456", stack="decoder")
-    warnings = " ".join(page.locator(".hs-warning").all_inner_texts())
-    assert "'99'" in warnings and "Shown: 4." in warnings and "Shown: 1584." in warnings
-    expect(page.get_by_label(re.compile("^Source"))).to_have_value(SENTENCE)
-    page.wait_for_url(re.compile("layer=4.*neuron=1584"))
+    plots = "[...document.querySelectorAll('.js-plotly-plot')].map(plot => plot._fullData?.[0])"
+    for length in (19, 20):
+        page.wait_for_function(f"() => {plots}.some(drawn => drawn?.z?.length === {length})")
+        drawn = page.evaluate(f"Array.from({plots}.find(one => one?.type === 'heatmap').z, row => Array.from(row))")
+        assert torch.equal(torch.tensor(drawn, dtype=torch.float32), sinusoidal(length, 34))
+        page.locator("[data-testid=positions-length]").press("ArrowRight")
+    page.wait_for_url(re.compile("length=21"))
 
 
 @pytest.mark.long
@@ -213,15 +122,14 @@ def test_the_first_pictures_end_in_the_first_screen_of_a_projector(context: Brow
     """In big text, which takes more of the screen."""
     page = sized_page(context, 1280, 720)
     bottoms = "(selector) => [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect().bottom)"
-    for path, selector, count in (
-        ("positions?part=distance", ".pos-figure", 2), ("positions?part=learned", ".hs-figure", 2),
-        ("embeddings?part=residual", ".hs-figure", 2), ("feedforward?part=neurons", ".hs-figure", 2),
-        ("feedforward?part=knock", ".hs-figure", 1), ("feedforward?part=position", ".hs-figure", 2),
-        ("embeddings?part=layernorm", ".hs-figure", 2), ("attribution?part=source", ".hs-figure", 1),
-        ("recipe?part=rate", ".hs-figure", 1), ("recipe?part=dropout", ".hs-figure", 1),
-        ("recipe?part=smoothing", ".hs-figure", 1), ("results?part=subsets", ".hs-figure", 1),
-        ("results?part=table2", ".hs-figure", 1), ("results?part=tables", ".hs-figure", 1),
+    for path, count in (
+        ("positions?part=distance", 2), ("positions?part=learned", 2), ("embeddings?part=residual", 2),
+        ("feedforward?part=neurons", 2), ("feedforward?part=knock", 1), ("feedforward?part=position", 2),
+        ("embeddings?part=layernorm", 2), ("attribution?part=source", 1), ("recipe?part=rate", 1),
+        ("recipe?part=dropout", 1), ("recipe?part=smoothing", 1), ("results?part=subsets", 1),
+        ("results?part=table2", 1), ("results?part=tables", 1),
     ):  # fmt: skip
+        selector = ".pos-figure" if path.endswith("distance") else ".hs-figure"
         page.goto(f"{server}/{path}&big=1")
         page.wait_for_selector(selector)
         still(page)

@@ -20,7 +20,12 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/nowhere")
     monkeypatch.setattr(find, "PLACES", ())
     monkeypatch.setattr(find, "_playwrights_own", lambda: tmp_path / "own")
-    monkeypatch.setattr(find, "_try", lambda *command, seconds: "not tried")
+    asked = find._try
+    monkeypatch.setattr(
+        find,
+        "_try",
+        lambda *command, seconds: asked(*command, seconds=seconds) if "--version" in command else "not tried",
+    )
     return tmp_path
 
 
@@ -37,7 +42,7 @@ def test_the_browser_named_by_the_variable_comes_first_and_must_run(
     monkeypatch.setenv(find.VARIABLE, pretend(programs / "mine"))
     assert find.find_browser() == str(programs / "mine")
     monkeypatch.setenv(find.VARIABLE, str(programs / "missing"))
-    with pytest.raises(find.NoBrowser, match=r"HEADSCOPE_BROWSER is '.*missing', which does not run"):
+    with pytest.raises(find.NoProgram, match=r"HEADSCOPE_BROWSER is '.*missing', which does not run"):
         find.find_browser()
 
 
@@ -54,5 +59,5 @@ def test_the_browser_of_playwright_comes_after_installed_ones(programs: Path) ->
 
 
 def test_without_a_browser_the_error_lists_what_was_tried(programs: Path) -> None:
-    with pytest.raises(find.NoBrowser, match=r"none is installed; 'playwright install chromium' failed \(not tried\)"):
+    with pytest.raises(find.NoProgram, match=r"none is installed; 'playwright install chromium' failed \(not tried\)"):
         find.find_browser()

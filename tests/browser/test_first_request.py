@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from playwright.sync_api import BrowserContext, expect
 
 from tests.support.server import start, stop
-
-pytest.importorskip("playwright")
-from playwright.sync_api import BrowserContext, expect
 
 
 def test_a_fresh_server_opens_the_page_of_a_link_without_a_dialog(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-
-pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.explorer_page import opened, params_of, plot, wait_for_params
+from tests.browser.navigation import opened_at, saved, sized_page
 from transformer.inference.pretrained import Pretrained
 
 # How far the first line of a saved picture is from the same text in a font of the page, of 255.
@@ -57,26 +57,16 @@ DRAWN = """new Promise((done) => {
 })"""
 SVG = "{http://www.w3.org/2000/svg}"
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+SIGHT = "[data-sight=first] [data-testid=sight] path"
 
 
 @pytest.fixture
 def first(context: BrowserContext, server: str) -> Page:
-    page = context.new_page()
-    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
-    page.goto(server)
-    page.wait_for_selector("[data-sight=first] [data-testid=sight] path")
-    return page
+    return opened_at(context, server, SIGHT)
 
 
 def words(page: Page, side: str) -> list[str]:
     return page.locator(f"[data-testid=sight] text[data-side={side}]").all_text_contents()
-
-
-def saved(page: Page, kind: str) -> bytes:
-    page.get_by_test_id("sight-save").locator("summary").click()
-    with page.expect_download() as download:
-        page.get_by_test_id(f"sight-save-{kind}").click()
-    return Path(download.value.path()).read_bytes()
 
 
 def strong(page: Page) -> int:
@@ -131,18 +121,15 @@ def test_a_word_that_is_pointed_at_keeps_its_lines(first: Page) -> None:
 
 
 def test_in_big_text_the_buttons_stand_beside_the_texts(context: BrowserContext, server: str) -> None:
-    page = context.new_page()
-    page.set_viewport_size({"width": 1280, "height": 720})
+    page = sized_page(context, 1280, 720)
     page.goto(f"{server}/?big=1")
-    page.wait_for_selector("[data-sight=first] [data-testid=sight] path")
+    page.wait_for_selector(SIGHT)
     lead, caption = page.locator(".st-key-hs-heads-lead p.hs-lead"), page.get_by_test_id("sight-says")
     for text, button in ((lead, page.locator("button[kind=primary]")), (caption, page.get_by_test_id("sight-all"))):
         left, right = text.bounding_box(), button.bounding_box()
-        assert left is not None and right is not None
-        assert left["x"] + left["width"] < right["x"]
+        assert left and right and left["x"] + left["width"] < right["x"]
         assert abs(left["y"] + left["height"] / 2 - right["y"] - right["height"] / 2) < 3
-    box = caption.bounding_box()
-    assert box is not None and box["height"] < 40  # one line
+    assert left and left["height"] < 40  # one line
 
 
 def test_the_lines_and_the_large_picture_show_the_head_that_is_pointed_at(first: Page) -> None:
@@ -167,22 +154,17 @@ def test_switches_and_numbers_stand_behind_two_buttons(first: Page, context: Bro
     expect(first.locator(".hs-stats")).to_be_visible()
     wait_for_params(first, sight="how")
     first.get_by_test_id("sight-all").click()
-    expect(first.locator(".hs-seg")).to_be_visible()
-    expect(first.get_by_test_id("sight")).to_be_hidden()
-    expect(first.locator(".st-key-target")).to_be_visible()
-    again = context.new_page()
-    again.goto(server)  # who opened the switches keeps them
-    expect(again.locator(".hs-seg")).to_be_visible()
+    for shown, hidden in ((".hs-seg", "[data-testid=sight]"), (".st-key-target", "[data-testid=sight]")):
+        expect(first.locator(shown)).to_be_visible()
+        expect(first.locator(hidden)).to_be_hidden()
+    again = opened_at(context, server, ".hs-seg")  # who opened the switches keeps them
     again.get_by_test_id("sight-first").click()
     expect(again.get_by_test_id("sight")).to_be_visible()
     wait_for_params(again, sight="first")
-
-
-def test_a_link_of_before_opens_all_of_it(context: BrowserContext, server: str) -> None:
-    page = opened(context, server, kind="cross", layer="3", head="3")
-    expect(page.get_by_test_id("sight")).to_be_hidden()
-    expect(page.locator(".hs-seg")).to_be_visible()
-    assert "sight" not in params_of(page)
+    link = opened(context, server, kind="cross", layer="3", head="3")  # opens all of it
+    expect(link.get_by_test_id("sight")).to_be_hidden()
+    expect(link.locator(".hs-seg")).to_be_visible()
+    assert "sight" not in params_of(link)
 
 
 def test_another_sentence_has_another_finding(first: Page) -> None:
@@ -204,7 +186,7 @@ def test_words_lines_and_caption_are_saved(first: Page, size: dict[str, int], mo
     first.set_viewport_size(size)  # type: ignore[arg-type]
     source = first.locator(".st-key-source input").input_value()
     expect(first.locator("[data-testid=sight] text[data-side=source]")).to_have_count(0 if size is WIDE else 10)
-    root = ElementTree.fromstring(saved(first, "svg"))
+    root = ElementTree.fromstring(saved(first, "sight-save", "svg")[1])
     fonts = re.findall(r'"(.+?)"|([^", ]+)', root.attrib["font-family"])
     assert fonts[0][0] == "Source Sans" and ("Noto Sans CJK KR", "") in fonts and fonts[-1][1] == "sans-serif"
     texts = {side: [] for side in ("source", "target", None)}
@@ -220,12 +202,11 @@ def test_words_lines_and_caption_are_saved(first: Page, size: dict[str, int], mo
 def test_a_saved_file_has_nothing_of_what_is_pointed_at(context: BrowserContext, server: str) -> None:
     page = opened(context, server, sight="first", view="lines")
     for part, menu in (("sight", "sight-save"), ("lines-cross", "save")):
-        page.mouse.move(5, 5)
-        lines = page.get_by_test_id(part)
         files, faded = [], f"[data-testid={part}] :is([opacity='0.1'], [stroke-opacity='0.06'])"
         for word in (False, True):
+            page.mouse.move(5, 5)
             if word:
-                lines.locator("text", has_text="Hund").hover(force=True)
+                page.get_by_test_id(part).locator("text", has_text="Hund").hover(force=True)
                 expect(page.locator(faded)).not_to_have_count(0)
             page.get_by_test_id(menu).evaluate("menu => (menu.open = true)")
             with page.expect_download() as download:
@@ -235,27 +216,29 @@ def test_a_saved_file_has_nothing_of_what_is_pointed_at(context: BrowserContext,
 
 
 def test_a_saved_png_has_the_font_of_the_page(first: Page) -> None:
-    line = next(ElementTree.fromstring(saved(first, "svg")).iter(f"{SVG}text"))
+    line = next(ElementTree.fromstring(saved(first, "sight-save", "svg")[1]).iter(f"{SVG}text"))
     x, y, size = (float(line.attrib[name]) for name in ("x", "y", "font-size"))
-    given = [base64.b64encode(saved(first, "png")).decode(), line.text, size, x, y, line.attrib["fill"]]
+    given = [
+        base64.b64encode(saved(first, "sight-save", "png")[1]).decode(),
+        line.text,
+        size,
+        x,
+        y,
+        line.attrib["fill"],
+    ]
     own, other = (first.evaluate(DISTANCE, [*given, font]) for font in ('"Source Sans"', "sans-serif"))
     assert own < 0.5 < other
 
 
-def test_the_menu_that_saves_is_seen_with_pointer_and_keyboard(first: Page, browser: Browser, server: str) -> None:
-    menu = first.get_by_test_id("save")
-    first.mouse.move(5, 5)
-    expect(menu).to_have_css("opacity", "0")
-    first.get_by_test_id("head-cross").hover()
-    expect(menu).to_have_css("opacity", "1")
-    expect(first.get_by_test_id("sight-save")).to_have_css("opacity", "0")
-    first.mouse.move(5, 5)
-    expect(menu).to_have_css("opacity", "0")
-    first.get_by_test_id("head-cross").focus()
-    expect(menu).to_have_css("opacity", "1")
-    touch = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
-    phone = touch.new_page()
-    phone.goto(server)
+def test_the_menu_that_saves_is_seen_with_pointer_keyboard_and_touch(
+    first: Page, another: Callable[..., BrowserContext], server: str
+) -> None:
+    menu, head = first.get_by_test_id("save"), first.get_by_test_id("head-cross")
+    for act, seen in ((lambda: None, "0"), (head.hover, "1"), (lambda: None, "0"), (head.focus, "1")):
+        first.mouse.move(5, 5)
+        act()
+        expect(menu).to_have_css("opacity", seen)
+        expect(first.get_by_test_id("sight-save")).to_have_css("opacity", "0")
+    phone = opened_at(another(viewport=PHONE, has_touch=True, is_mobile=True), server, SIGHT)
     for name in ("save", "sight-save"):
         expect(phone.get_by_test_id(name)).to_have_css("opacity", "1")
-    touch.close()

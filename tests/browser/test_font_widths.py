@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page
 
 WIDTHS = Path(__file__).parents[2] / "frontend" / "src" / "anatomy" / "testing" / "widths.json"

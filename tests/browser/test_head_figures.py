@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from playwright.sync_api import BrowserContext, Locator
 
@@ -47,7 +46,6 @@ def test_the_colours_are_computed_as_in_the_browser(context: BrowserContext) -> 
         for kind in HUES:
             drawn = page.evaluate(RAMP, [PAPER[theme], INK[theme], kind])
             assert drawn == palette(kind, theme), (theme, kind)
-    page.close()
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +65,6 @@ def sampled(canvas: Locator, points: list[tuple[float, float]]) -> list[list[int
     return canvas.evaluate(COLOURS, points)
 
 
-def labels(figure: go.Figure, axis: str) -> list[str]:
-    return list(figure.layout.meta["labels"][axis])
-
-
 @pytest.mark.parametrize(("kind", "theme"), [("encoder_self", "light"), ("decoder_self", "dark"), ("cross", "light")])
 def test_the_figures_are_the_picture_of_the_page(
     context: BrowserContext, trace: Trace, tmp_path: Path, kind: str, theme: Any
@@ -85,17 +79,16 @@ def test_the_figures_are_the_picture_of_the_page(
     assert len(tiles) == len(grid.data) == (4 + 1) * (8 + 1)
     named = page.locator(f"[data-testid=grid-{kind}] [role=gridcell]").all_text_contents()
     assert [tile.name for tile in grid.data] == named
+    background = json.loads(f"[{grid.layout.shapes[0].fillcolor[4:-1]}]")
     for number, (tile, drawn) in enumerate(zip(tiles, grid.data, strict=True)):
-        weights = np.asarray(drawn.z, float)
-        rows, columns = weights.shape
         if (tile["layer"], tile["head"]) == (1, 4) and kind == "decoder_self":
             continue  # knocked out: a cross lies over it, in the page and in the figure
-        points = [
-            (tile["x"] + (column + 0.5) * tile["w"] / columns, tile["y"] + (row + 0.5) * tile["h"] / rows)
-            for row in range(rows) for column in range(columns)
-        ]  # fmt: skip
-        background = json.loads(f"[{grid.layout.shapes[0].fillcolor[4:-1]}]")
-        for found, weight in zip(sampled(canvas, points), weights.flat, strict=True):
+        weights = np.asarray(drawn.z, float)
+        size = (tile["w"] / weights.shape[1], tile["h"] / weights.shape[0])
+        places = [
+            (tile["x"] + (c + 0.5) * size[0], tile["y"] + (r + 0.5) * size[1]) for r, c in np.ndindex(weights.shape)
+        ]
+        for found, weight in zip(sampled(canvas, places), weights.flat, strict=True):
             assert found in ([background] if np.isnan(weight) else colours(weight, kind, theme)), (number, weight)
     crossed = [shape for shape in grid.layout.shapes if shape.type == "line"]
     assert len(crossed) == (2 if kind == "decoder_self" else 0)
@@ -106,13 +99,12 @@ def test_the_figures_are_the_picture_of_the_page(
     weights = np.asarray(head.data[-1].z, float)
     assert weights.shape == (at["rows"], at["columns"])
     cells = [(row, column) for row, column in np.ndindex(weights.shape) if not np.isnan(weights[row, column])]
-    points = [(at["left"] + (column + 0.25) * at["cw"], at["top"] + (row + 0.25) * at["ch"]) for row, column in cells]
-    for found, one in zip(sampled(canvas, points), cells, strict=True):
+    places = [(at["left"] + (column + 0.25) * at["cw"], at["top"] + (row + 0.25) * at["ch"]) for row, column in cells]
+    for found, one in zip(sampled(canvas, places), cells, strict=True):
         assert found in colours(weights[one], kind, theme), one
-    rows, columns = labels(head, "y"), labels(head, "x")
-    best = np.nanargmax(weights, axis=1)
+    rows, columns = (list(head.layout.meta["labels"][axis]) for axis in "yx")
     spoken = canvas.get_attribute("aria-label") or ""
-    for row, column in enumerate(best):
+    for row, column in enumerate(np.nanargmax(weights, axis=1)):
         assert f"{rows[row]} to {columns[column]} {weights[row, column]:.2f}" in spoken
     assert page.get_by_text("Layer 2, head 3").count()
     assert head.layout.title.text.endswith("Layer 2, head 3 · changed: zero=decoder_self.2.5")

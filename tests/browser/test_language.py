@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pages.registry import pages
+from tests.browser.stillness import still
 from tests.support.build import tiny_pretrained
-from tests.support.english import english
-from tests.support.locale_template import ROOT, catalogue
+from tests.support.locale_template import catalogue
 from tests.support.pseudo import CODE, untranslated, write_catalogue
 from tests.support.server import start, stop
 from transformer.checkpoints.folder import save_checkpoint
-
-pytest.importorskip("playwright")
-from playwright.sync_api import Browser, Page
-
-from tests.browser.stillness import still
 
 CROSS = {"place": "decoder.cross", "decoder": "2", "head": "2", "t": "1"}
 SWITCHED = {"scaling": "off", "zero": "cross.1.2"}
@@ -50,6 +44,7 @@ STREAMLIT = {
     "Zoom", "Zoom in", "Zoom out", "Reset axes", "Skip to main content", "Clear value",
 }  # fmt: skip
 PAIRS = "one, eins\ntwo, zwei\nthree, drei"  # an example of what can be typed
+SHOWN = "[data-testid=stApp][data-test-script-state=notRunning] .hs-brand"
 # Everything painted on a canvas, as it is painted.
 RECORD = """
 window.hsPainted = new Set();
@@ -108,12 +103,11 @@ READ = """() => {
 
 @pytest.fixture(scope="module")
 def address(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An app with the pseudo-language, Korean, a little German, and a model whose words are no language's."""
+    """An app with the pseudo-language, a little German, and a model whose words are no language's."""
     folder = tmp_path_factory.mktemp("language")
     (folder / "locale").mkdir()
     write_catalogue(folder / "locale")
     (folder / "locale" / "de.po").write_bytes(catalogue({"Heads": "Köpfe"}, "de"))
-    shutil.copy(ROOT / "locale" / "ko.po", folder / "locale")
     tiny = tiny_pretrained()
     save_checkpoint(folder / "models" / "tiny", tiny.model, tiny.tokenizer, tiny.languages)
     process, found = start(
@@ -138,46 +132,30 @@ def _view(path: str, view: dict[str, str], later: bool) -> Any:
     )
 
 
-def _texts(page: Page, address: str, path: str, view: dict[str, str], language: str) -> list[str]:
-    """Everything that a view says, but what Streamlit does."""
-    sentence = {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu", "lang": language}
-    page.goto(f"{address}/{path}?{urlencode({**sentence, **view})}")
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .hs-brand")
-    still(page)
-    texts = page.evaluate(READ)
-    return [text.removeprefix("Help for") for text in texts if text.strip() not in {*STREAMLIT, PAIRS}]
-
-
 @pytest.mark.parametrize("path, view", [_view(*one, one in PARTS and one[1] not in FIRST) for one in VIEWS])
 def test_no_text_stays_english(page: Page, address: str, path: str, view: dict[str, str]) -> None:
-    texts = _texts(page, address, path, view, CODE)
+    sentence = {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu", "lang": CODE}
+    page.goto(f"{address}/{path}?{urlencode({**sentence, **view})}")
+    page.wait_for_selector(SHOWN)
+    still(page)
+    texts = [text.removeprefix("Help for") for text in page.evaluate(READ) if text.strip() not in {*STREAMLIT, PAIRS}]
     assert any("⟦" in text for text in texts)
     assert {text: words for text in texts if (words := untranslated(text))} == {}
 
 
-@pytest.mark.parametrize("path, view", [_view(*one, bool(one[1])) for one in VIEWS])
-def test_no_english_is_left_in_korean(page: Page, address: str, path: str, view: dict[str, str]) -> None:
-    texts = _texts(page, address, path, view, "ko")
-    assert any(re.search("[가-힣]", text) for text in texts)
-    assert {text: left for text in texts if (left := english(text))} == {}
-
-
-def test_two_visitors_read_two_languages_and_keep_their_choice(browser: Browser, address: str) -> None:
-    contexts = [browser.new_context(locale=locale) for locale in ("de-DE", "en-GB")]
-    try:
-        german, english = (context.new_page() for context in contexts)
-        for page in (german, english):
-            page.goto(address)
-            page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .hs-brand")
-        header = ".st-key-hs-header"
-        assert "Köpfe" in german.inner_text(header) and "Köpfe" not in english.inner_text(header)
-        assert german.evaluate("document.documentElement.lang") == "de"
-        english.goto(f"{address}/?lang=de")
-        english.wait_for_function("document.querySelector('.st-key-hs-header')?.innerText.includes('Köpfe')")
-        still(english)
-        assert "lang=" not in english.url
-        english.goto(f"{address}/?kind=cross")
-        english.wait_for_function("document.querySelector('.st-key-hs-header')?.innerText.includes('Köpfe')")
-    finally:
-        for context in contexts:
-            context.close()
+def test_two_visitors_read_two_languages_and_keep_their_choice(
+    another: Callable[..., BrowserContext], address: str
+) -> None:
+    german, english = (another(locale=locale).new_page() for locale in ("de-DE", "en-GB"))
+    for page in (german, english):
+        page.goto(address)
+        page.wait_for_selector(SHOWN)
+    header = ".st-key-hs-header"
+    assert "Köpfe" in german.inner_text(header) and "Köpfe" not in english.inner_text(header)
+    assert german.evaluate("document.documentElement.lang") == "de"
+    english.goto(f"{address}/?lang=de")
+    expect(english.locator(header)).to_contain_text("Köpfe")
+    still(english)
+    assert "lang=" not in english.url
+    english.goto(f"{address}/?kind=cross")
+    expect(english.locator(header)).to_contain_text("Köpfe")

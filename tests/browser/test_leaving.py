@@ -9,10 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from streamlit.proto.BackMsg_pb2 import BackMsg
-
-pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.browser.live_training_page import header, opened, press, settled, stage, step, train, wait_for_step
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.anatomy_page import Anatomy
+from tests.browser.navigation import opened_at
 from tests.support.build import saved_variants
 from tests.support.server import start, stop
 from transformer.inference.pretrained import load
 from transformer.model.config import ModelConfig
 from transformer.view.anatomy_state import PLACES, steps_of
-
-pytest.importorskip("playwright")
-from playwright.sync_api import BrowserContext, expect
 
 KINDS: dict[str, dict[str, Any]] = {
     "bare": {"residual": False, "norm": "none", "heads": 1, "decoder_layers": 1},
@@ -76,25 +74,14 @@ def test_the_anatomy_shows_only_the_steps_of_the_model(
     assert [(place, step) for place, step, _ in walked] == stops(config)
     assert [place for place, _, drawn in walked if not drawn and place != "output"] == []
     page.go(zoom="model", place="decoder.self")
-    keys = page.element.evaluate("({ anatomy }) => anatomy.scene.map((item) => item.key)")
+    keys = page.read("anatomy.scene.map((item) => item.key)")
     assert bool([key for key in keys if key.startswith("around:")]) == config.residual
     assert bool([key for key in keys if key.startswith("pill:")]) == (config.residual or config.norm == "post")
-    title = page.page.get_by_test_id("tell-title").inner_text()
-    assert title == ("Decoder self-attention (masked)" if config.causal else "Decoder self-attention (no mask)")
-    assert not page.problems
 
 
 def test_the_lab_cannot_switch_off_a_mask_the_model_lacks(context: BrowserContext, server: str) -> None:
-    page = context.new_page()
-    for kind in KINDS:
-        page.goto(f"{server}/lab?{urlencode({'checkpoint': kind, **TEXTS})}")
-        page.locator("[data-testid=lab][data-drawn]").wait_for()
-        buttons = [page.get_by_test_id(f"causal-{name}") for name in ("on", "off")]
-        pressed = [button.get_attribute("aria-pressed") for button in buttons]
-        name = page.get_by_test_id("lab-kind-decoder_self")
-        if kind == "unmasked":
-            assert pressed == ["false", "true"] and all(button.is_disabled() for button in buttons)
-            expect(name).to_have_text("Decoder self (no mask)")
-        else:
-            assert pressed == ["true", "false"] and not any(button.is_disabled() for button in buttons)
-            expect(name).to_have_text("Decoder self (masked)")
+    page = opened_at(context, f"{server}/lab", "[data-testid=lab][data-drawn]", checkpoint="unmasked", **TEXTS)
+    buttons = [page.get_by_test_id(f"causal-{name}") for name in ("on", "off")]
+    assert [button.get_attribute("aria-pressed") for button in buttons] == ["false", "true"]
+    assert all(button.is_disabled() for button in buttons)
+    expect(page.get_by_test_id("lab-kind-decoder_self")).to_have_text("Decoder self (no mask)")

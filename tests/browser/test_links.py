@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from playwright.sync_api import BrowserContext, expect
 
 from pages.frame.examples import examples
-
-pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, expect
-
 from tests.browser.explorer_page import SENTENCE, opened, params_of, wait_for_params
+from tests.browser.navigation import opened_at
 from tests.browser.stillness import still
 from transformer.inference.pretrained import Pretrained
 
@@ -37,10 +34,11 @@ def test_back_and_forward_go_through_what_was_looked_at(context: BrowserContext,
     page.go_forward()
     expect(source).to_have_value("The cat sleeps.")
     wait_for_params(page, source="The cat sleeps.", kind="encoder_self")
-    assert not page.problems  # type: ignore[attr-defined]
 
 
-def test_a_short_link_opens_the_same_view_elsewhere(context: BrowserContext, browser: Browser, server: str) -> None:
+def test_a_short_link_opens_the_same_view_elsewhere(
+    context: BrowserContext, visitor: BrowserContext, server: str
+) -> None:
     page = opened(context, server, kind="decoder_self", layer="2", head="3", view="lines")
     page.get_by_role("button", name="Link", exact=True).click()
     page.get_by_role("button", name="Short link").click()
@@ -48,17 +46,14 @@ def test_a_short_link_opens_the_same_view_elsewhere(context: BrowserContext, bro
     code = short.inner_text().partition("?")[2]
     page.get_by_role("button", name="QR code").click()
     expect(page.get_by_role("img", name="QR code of the link")).to_be_visible()
-    other = browser.new_context().new_page()
-    other.goto(f"{server}/?{code}")
-    other.wait_for_selector("[data-drawn]")
+    other = opened_at(visitor, f"{server}/?{code}")
     wait_for_params(other, kind="decoder_self")
     assert params_of(other) == params_of(page)
     other.goto(f"{server}/?s=aaaaaa")
     expect(other.locator(".hs-message")).to_contain_text("This server does not know the short link 'aaaaaa'")
-    other.context.close()
 
 
-def test_big_text_stays_with_its_viewer(context: BrowserContext, browser: Browser, server: str) -> None:
+def test_big_text_stays_with_its_viewer(context: BrowserContext, visitor: BrowserContext, server: str) -> None:
     page = opened(context, server)
     page.get_by_role("button", name="Aa").click()
     explorer = page.get_by_test_id("explorer")
@@ -67,11 +62,8 @@ def test_big_text_stays_with_its_viewer(context: BrowserContext, browser: Browse
     assert "big" not in params_of(page)
     page.reload()
     expect(explorer).to_have_attribute("data-big", "")
-    other = browser.new_context().new_page()
-    other.goto(page.url)
-    other.wait_for_selector("[data-drawn]")
+    other = opened_at(visitor, page.url)
     expect(other.get_by_test_id("explorer")).not_to_have_attribute("data-big", "")
-    other.context.close()
 
 
 def test_an_example_chosen_on_a_page_without_a_sentence_opens_on_heads(
@@ -88,9 +80,7 @@ def test_an_example_chosen_on_a_page_without_a_sentence_opens_on_heads(
 
 
 def test_a_menu_of_pages_opens_by_keys_and_its_links_open_tabs_too(context: BrowserContext, server: str) -> None:
-    page = context.new_page()
-    page.goto(server)
-    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    page = opened_at(context, server, "[data-testid=explorer][data-drawn]")
     menu = page.locator(".hs-pages-wide summary").filter(has_text="Explore")
     link = page.locator(".hs-pages-wide").get_by_role("link", name="Head roles")
     menu.click()

@@ -6,15 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from transformer.inference.pretrained import Pretrained
-
-pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.explorer_page import exact, hover, opened, wait_for_params, weight_in
 from tests.support.closed import closed_checkpoint
 from tests.support.server import start, stop
+from transformer.inference.pretrained import Pretrained
 
 READY = "window.__headscopeLive?.engine"
 STALE = "getComputedStyle(document.documentElement).getPropertyValue('--hs-stale')"
@@ -51,19 +48,6 @@ def test_the_picture_follows_the_keys_without_the_server(
                 shown = weight_in(hover(page, "cross", row, column))
                 assert shown == pytest.approx(float(trace.cross.weights[1, 0, row, column]), abs=6e-5), (row, column)
     visitor.set_offline(False)
-
-
-def test_a_given_target_is_read_while_it_is_typed(
-    visitor: BrowserContext, live_server: str, reverse: Pretrained
-) -> None:
-    page = with_engine(visitor, live_server, source="k a l o", kind="decoder_self", layer="1", head="2")
-    type_(page, "o l a", "target")
-    trace = reverse.trace("k a l o", "o l a")
-    expect(output(page).locator(".hs-chip")).to_have_text(list(trace.target_out_labels))
-    exact(page)
-    assert weight_in(hover(page, "decoder_self", 2, 1)) == pytest.approx(
-        float(trace.decoder_self.weights[0, 1, 2, 1]), abs=6e-5
-    )
 
 
 def test_the_server_hears_of_a_sentence_after_a_pause_and_the_link_opens_it(

@@ -11,45 +11,28 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+from playwright.sync_api import Browser, Page, Request, expect
 
 import transformer
 from pages.registry import pages
 from tests.browser.attacks import ATTACKS, FOREIGN, FOUND, NAME, RECORD, TYPED, WRITTEN, evil_checkpoint
-from tests.support.server import start, stop
-from transformer.inference.pretrained import Pretrained
-
-pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
-
+from tests.browser.navigation import saved, taken
 from tests.browser.stillness import still
+from tests.support.server import WAIT, start, stop
+from transformer.inference.pretrained import Pretrained
 
 ALL = " ".join(ATTACKS)
 EVERY = [(page.path, part) for page in pages() for part in page.content.parts() or ("",)]
 FIRST = {"", *(next(iter(page.content.parts())) for page in pages() if page.content.parts())}
-SILENT = {
-    ("lab", "scaling"),
-    ("lessons", "all"),
-    ("lessons", "own"),
-    ("lab", "softmax"),
-    ("positions", "encoding"),
-    ("positions", "distance"),
-    ("positions", "learned"),
-    ("anatomy", "compare"),
-    ("anatomy", "before"),
-    ("training", ""),
-    ("paper", ""),
-    ("recipe", "rate"),
-    ("recipe", "batches"),
-    ("recipe", "cost"),
-    ("results", "bleu"),
-    ("results", "subsets"),
-    ("results", "table2"),
-    ("results", "tables"),
-    ("roles", "roles"),
-    ("roles", "alignment"),
-    ("roles", "importance"),
-    ("roles", "search"),
-}  # no word of the sentence in them: visited before a release, with all parts but the first
+# Without a word of the sentence: visited before a release, with all parts but the first.
+SILENT = {("anatomy", "compare"), ("anatomy", "before"), ("training", ""), ("paper", "")} | {
+    (page, part)
+    for page, parts in {
+        "lab": "scaling softmax", "lessons": "all own", "positions": "encoding distance learned",
+        "recipe": "rate batches cost", "results": "bleu subsets table2 tables",
+        "roles": "roles alignment importance search",
+    }.items() for part in parts.split()
+}  # fmt: skip
 VISITED = [
     pytest.param(
         page,
@@ -90,47 +73,36 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
 
 
 @pytest.fixture(scope="module")
-def watched(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that records scripts that ran, requests to other servers, and windows that opened."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(30_000)
+def watched(browser: Browser) -> Iterator[Page]:
+    """The one page of a browser that records scripts that ran, requests to other servers, and windows that opened."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(WAIT)
     context.add_init_script(RECORD)
-    asked: list[str] = []
+    page = context.new_page()
+    page.failures = []  # type: ignore[attr-defined]
 
     def request(sent: Request) -> None:
         if urlsplit(sent.url).scheme not in ("data", "blob", "file") and urlsplit(sent.url).hostname != "localhost":
-            asked.append(sent.url)
+            page.failures.append(sent.url)  # type: ignore[attr-defined]
 
     context.on("request", request)
-    context.asked = asked  # type: ignore[attr-defined]
-    yield context
+    page.on("pageerror", lambda error: page.failures.append(str(error)))  # type: ignore[attr-defined]
+    page.on("dialog", lambda dialog: (page.failures.append(dialog.message), dialog.dismiss()))  # type: ignore[attr-defined]
+    yield page
     context.close()
 
 
 def safe(page: Page) -> None:
     """No script ran, no request left the server, and no element on the page comes from typed markup."""
     assert page.evaluate(FOUND) == []
-    assert page.context.asked == []  # type: ignore[attr-defined]
     assert len(page.context.pages) == 1 and not page.failures  # type: ignore[attr-defined]
 
 
-def lone_page(watched: BrowserContext) -> Page:
-    """The only page, which records its failures."""
-    for other in watched.pages[1:]:
-        other.close()
-    if not watched.pages:
-        page = watched.new_page()
-        page.on("pageerror", lambda error: page.failures.append(str(error)))  # type: ignore[attr-defined]
-        page.on("dialog", lambda dialog: (page.failures.append(dialog.message), dialog.dismiss()))  # type: ignore[attr-defined]
-    page = watched.pages[0]
-    page.failures = []  # type: ignore[attr-defined]
-    return page
-
-
-def opened(watched: BrowserContext, address: str) -> Page:
-    page = lone_page(watched)
+def opened(page: Page, address: str) -> Page:
+    page.failures.clear()  # type: ignore[attr-defined]
     page.goto(address)
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .hs-brand")
+    drawn(page)
     return page
 
 
@@ -144,10 +116,9 @@ def drawn(page: Page) -> None:
 
 
 @pytest.mark.parametrize("name, part", VISITED)
-def test_markup_stays_text_on_every_page(watched: BrowserContext, evil: str, name: str, part: str) -> None:
+def test_markup_stays_text_on_every_page(watched: Page, evil: str, name: str, part: str) -> None:
     switches = SWITCHED if name in ("lab", "anatomy") or part == "lab" else {}
     page = opened(watched, link(evil, name, **({"part": part} if part else {}), **switches))
-    drawn(page)
     page.evaluate(OPEN)
     still(page)
     safe(page)
@@ -157,16 +128,13 @@ def test_markup_stays_text_on_every_page(watched: BrowserContext, evil: str, nam
     if (name, part) not in SILENT and name != "model":
         seen = [attack for attack in ATTACKS if attack in written or printable(attack) in written]
         assert len(seen) >= 2, f"only {seen} are to be read"
-    # BLEU divides texts into tokens, and "bold" is one.
-    for bold in (
-        () if (name, part) == ("results", "bleu") else ("bold", "nine", "line")
-    ):  # words that stand between tags in the strings, and are never set apart
-        assert page.get_by_text(bold, exact=True).count() == 0
+    if (name, part) != ("results", "bleu"):  # it divides texts into tokens, and "bold" is one
+        for bold in ("bold", "nine", "line"):  # stand between tags in the strings, and are never set apart
+            assert page.get_by_text(bold, exact=True).count() == 0
 
 
-def test_figures_show_tokens_as_plain_text(watched: BrowserContext, evil: str) -> None:
+def test_figures_show_tokens_as_plain_text(watched: Page, evil: str) -> None:
     page = opened(watched, link(evil, "embeddings", part="norms"))
-    drawn(page)
     box = page.locator("[data-testid=figure] .hs-fig-plot").first
     expect(box).to_have_attribute("role", "application")
     page.wait_for_selector(".hs-fig[data-drawn]")
@@ -182,12 +150,8 @@ def test_figures_show_tokens_as_plain_text(watched: BrowserContext, evil: str) -
     assert {printable(label) for label in labels} <= written | {"…"} or len(ticks) < 40
     assert box.locator("a, .xtick tspan[style*=weight]").count() == 0
     figure = page.locator("[data-testid=figure]").first
-    for kind in ("svg", "csv"):
-        figure.locator("summary").click()
-        with page.expect_download() as download:
-            figure.get_by_test_id(f"figure-save-{kind}").click()
-        content = Path(download.value.path()).read_text(encoding="utf-8")
-        (check_svg if kind == "svg" else check_csv)(content)
+    check_svg(saved(figure, "figure-save", "svg")[1].decode())
+    check_csv(saved(figure, "figure-save", "csv")[1].decode())
 
 
 def check_svg(content: str) -> None:
@@ -205,19 +169,15 @@ def check_csv(content: str) -> None:
     assert "'=HYPERLINK(attacked)" in cells and "'+1+1" in cells and ATTACKS[0] in cells
 
 
-def test_markup_stays_text_in_the_explorer_and_its_downloads(
-    watched: BrowserContext, evil: str, tmp_path: Path
-) -> None:
+def test_markup_stays_text_in_the_explorer_and_its_downloads(watched: Page, evil: str, tmp_path: Path) -> None:
     page = opened(watched, link(evil, kind="cross", layer="1", head="1"))
-    drawn(page)
     plot = page.get_by_test_id("head-cross")
     area = plot.evaluate("element => JSON.parse(element.dataset.plot)")
     at = plot.bounding_box()
     assert at
     for number in (0, 1, 3, 9, 31):
         page.mouse.move(
-            at["x"] + area["left"] + (number + 0.5) * area["cw"],
-            at["y"] + area["top"] + (number + 0.5) * area["ch"],
+            at["x"] + area["left"] + (number + 0.5) * area["cw"], at["y"] + area["top"] + (number + 0.5) * area["ch"]
         )
         attack = printable(ATTACKS[number])
         expect(page.get_by_test_id("tooltip").locator("div").first).to_have_text(f"{attack} → {attack}")
@@ -226,23 +186,17 @@ def test_markup_stays_text_in_the_explorer_and_its_downloads(
     chips.nth(1).hover()
     expect(page.get_by_test_id("tooltip")).to_contain_text(ATTACKS[1])
     safe(page)
-    taken = {}
+    files = {}
     for kind in ("svg", "csv"):
-        page.get_by_test_id("save").locator("summary").click()
-        with page.expect_download() as download:
-            page.get_by_test_id(f"save-{kind}").click()
-        assert not re.search(r"[<>\"'/\\]", download.value.suggested_filename)
-        taken[kind] = tmp_path / f"taken.{kind}"
-        download.value.save_as(taken[kind])
-    check_svg(taken["svg"].read_text(encoding="utf-8"))
-    check_csv(taken["csv"].read_text(encoding="utf-8"))
+        name, content = saved(page, "save", kind)
+        assert not re.search(r"[<>\"'/\\]", name)
+        files[kind] = content.decode()
+    check_svg(files["svg"])
+    check_csv(files["csv"])
     page.get_by_text("Download", exact=True).click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="This picture as an HTML page").first.click()
-    taken["html"] = tmp_path / "taken.html"
-    download.value.save_as(taken["html"])
+    files["html"] = taken(page.get_by_role("button", name="This picture as an HTML page").first)[1].decode()
     for kind in ("svg", "html"):
-        alone = opened_file(watched, taken[kind])
+        alone = opened_file(watched, tmp_path / f"taken.{kind}", files[kind])
         if kind == "html":
             assert alone.title().startswith(f"Headscope: {ATTACKS[0]}")
             expect(alone.locator("header span")).to_have_text(f"{ALL} → {ALL}")
@@ -252,29 +206,27 @@ def test_markup_stays_text_in_the_explorer_and_its_downloads(
         safe(alone)
 
 
-def opened_file(watched: BrowserContext, path: Path) -> Page:
-    page = lone_page(watched)
+def opened_file(page: Page, path: Path, content: str) -> Page:
+    path.write_text(content, encoding="utf-8")
     page.goto(path.as_uri())
     still(page)
     return page
 
 
-def test_markup_stays_text_in_a_notebook(watched: BrowserContext, model: Pretrained, tmp_path: Path) -> None:
+def test_markup_stays_text_in_a_notebook(watched: Page, model: Pretrained, tmp_path: Path) -> None:
     cell = model.trace(ALL, ALL)._repr_html_()
-    page = tmp_path / "notebook.html"
-    page.write_text(f"<!doctype html><meta charset=utf-8><title>n</title><p>before</p>{cell}<p>after", encoding="utf-8")
-    notebook = opened_file(watched, page)
+    document = f"<!doctype html><meta charset=utf-8><title>n</title><p>before</p>{cell}<p>after"
+    notebook = opened_file(watched, tmp_path / "notebook.html", document)
     frame = notebook.frame_locator("iframe")
     assert frame.locator(".hs-chip").all_text_contents()[1] == ATTACKS[1]
     assert "allow-same-origin" not in (notebook.locator("iframe").get_attribute("sandbox") or "")
     for inner in notebook.frames[1:]:
         assert inner.evaluate(FOUND) == []
     assert notebook.locator("body > *").evaluate_all("all => all.map(n => n.tagName)") == ["P", "IFRAME", "P"]
-    safe_but_frame = notebook.evaluate("window.attackedBy")
-    assert safe_but_frame == [] and watched.asked == []  # type: ignore[attr-defined]
+    assert notebook.evaluate("window.attackedBy") == [] and watched.failures == []  # type: ignore[attr-defined]
 
 
-def test_names_and_cards_of_checkpoints_stay_text(watched: BrowserContext, evil: str, model: Pretrained) -> None:
+def test_names_and_cards_of_checkpoints_stay_text(watched: Page, evil: str, model: Pretrained) -> None:
     page = opened(watched, link(evil, source="lo mi"))
     label = page.locator("[data-testid=stTextInput] label").first.text_content() or ""
     assert model.languages[0].replace("\u2060", "") in label.replace("\u2060", "")
@@ -293,7 +245,6 @@ def test_names_and_cards_of_checkpoints_stay_text(watched: BrowserContext, evil:
     expect(page.get_by_label(re.compile("^Source ·"))).to_have_value(ATTACKS[1])
     safe(page)
     page = opened(watched, link(evil, "model"))
-    drawn(page)
     card = page.locator("[data-testid=stMarkdown]").last
     expect(card).to_contain_text("<script>attacked(1)</script>")
     unsafe = card.locator("script, iframe, a[href^=javascript], img:not([src^='data:'], [alt^=Mermaid][src^='blob:'])")
@@ -305,27 +256,15 @@ NAMES = {
     "": ("checkpoint", "kind", "layer", "head", "cell", "rows", "pieces", "special", "scale", "summary", "threshold",
          "view", "meanings", "big"),
     "lab": ("part", "scaling", "causal", "padding", "weights", "zero", "mean", "resample", "hide", "pad"),
-    "positions": ("part", "d_model", "length", "dims", "k", "q", "seed", "positions"),
-    "embeddings": ("part", "side", "token", "word", "step", "stack", "layer"),
-    "feedforward": ("part", "stack", "layer", "token", "neuron", "threshold", "skip", "neurons"),
-    "anatomy": ("part", "zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t"),
     "training": ("preset", "task", "heads", "d_model", "seed", "rate", "mask", "encoding", "steps", "dropout"),
-    "model": ("checkpoint", "layer"),
 }  # fmt: skip
 
 
-QUOTED = [
-    pytest.param(name, id=name or "heads", marks=() if name in ("", "lab", "training") else pytest.mark.long)
-    for name in NAMES  # one message is made for all pages; the three that ask most, and the others before a release
-]
-
-
-@pytest.mark.parametrize("name", QUOTED)
-def test_values_of_a_link_are_quoted_as_text(watched: BrowserContext, evil: str, name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)  # one message is made for all pages; these ask most
+def test_values_of_a_link_are_quoted_as_text(watched: Page, evil: str, name: str) -> None:
     asked = dict(zip(NAMES[name], (*TYPED, *ATTACKS[len(name) :]), strict=False))  # others on every page
     asked["<svg/onload=attacked(70)>"] = ATTACKS[0]
     page = opened(watched, link(evil, name, source="lo mi", **asked))
-    drawn(page)
     safe(page)
     messages = "\n".join(page.locator(".hs-message").all_text_contents())
     quoted = [value for value in asked.values() if repr(value[:40])[1:20] in messages or value[:20] in messages]
@@ -343,10 +282,9 @@ FIELDS = (  # page, link, label, and how many characters the field takes
 
 @pytest.mark.parametrize("name, params, label, longest", FIELDS, ids=[f"{field[0]}-{field[2][:7]}" for field in FIELDS])
 def test_typed_text_stays_unchanged_in_its_field(
-    watched: BrowserContext, evil: str, name: str, params: dict[str, str], label: str, longest: int
+    watched: Page, evil: str, name: str, params: dict[str, str], label: str, longest: int
 ) -> None:
     page = opened(watched, link(evil, name, source="lo mi", **params))
-    drawn(page)
     field = page.get_by_role("textbox", name=re.compile(label)).first
     for text in (TYPED[1], ALL):
         field.fill(text[:longest])
@@ -354,13 +292,6 @@ def test_typed_text_stays_unchanged_in_its_field(
         drawn(page)
         expect(field).to_have_value(text[:longest])
         safe(page)
-
-
-def test_the_error_for_a_long_sentence_has_no_markup(watched: BrowserContext, evil: str) -> None:
-    page = opened(watched, link(evil, source=f"{ALL} " * 12))
-    drawn(page)
-    expect(page.locator(".hs-error")).to_contain_text("shorten it")
-    safe(page)
 
 
 def test_the_html_page_escapes_the_sentence(model: Pretrained) -> None:

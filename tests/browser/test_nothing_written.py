@@ -16,7 +16,6 @@ from pages.registry import pages
 from tests.attack.client import Attacker, run
 from tests.support.server import ROOT, START, free_port, stop
 
-pytest.importorskip("playwright")
 pytest.importorskip("resource", reason="a system without limits on files")
 from playwright.sync_api import BrowserContext
 

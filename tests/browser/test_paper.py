@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
@@ -11,8 +10,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 import transformer
 from pages.paper.views import View, items
 from pages.registry import pages
-from tests.browser.explorer_page import params_of, plot
-from tests.browser.navigation import link_to, sized_page
+from tests.browser.explorer_page import params_of, plot, wait_for_params
+from tests.browser.navigation import link_to, opened_at, sized_page
 from tests.browser.stillness import still
 from tests.support.paper_table import address_of
 
@@ -73,12 +72,8 @@ def subject(view: View) -> str:
 
 
 @pytest.fixture
-def page(context: BrowserContext, server: str) -> Iterator[Page]:
-    page = context.new_page()
-    page.goto(f"{server}/paper?source=The+dog+sees+the+cat.")
-    page.wait_for_selector("[data-testid=paper] .paper-box")
-    yield page
-    page.close()
+def page(context: BrowserContext, server: str) -> Page:
+    return opened_at(context, f"{server}/paper", "[data-testid=paper] .paper-box", source="The dog sees the cat.")
 
 
 def test_every_box_is_a_link_with_its_sizes_and_every_equation_is_drawn(page: Page) -> None:
@@ -95,27 +90,20 @@ def test_every_box_is_a_link_with_its_sizes_and_every_equation_is_drawn(page: Pa
     expect(start).to_have_count(1)
     assert (start.get_attribute("aria-label") or "").startswith("Start here. Multi-Head Attention")
     # The paper's sizes and those of the open model.
-    for name in ("en-de", "sort"):
-        config = transformer.load(name).config
-        if name != "en-de":
-            page.get_by_role("combobox", name="Checkpoint").click()
-            page.get_by_role("option", name=f"{name}: digits → sorted", exact=True).click()
-            page.wait_for_function(
-                "(name) => new URLSearchParams(location.search).get('checkpoint') === name", arg=name
-            )
-        first, second = page.get_by_test_id("paper-figure1"), page.get_by_test_id("paper-figure2")
-        layers = (f"N = 6, here {config.encoder_layers}", f"N = 6, here {config.decoder_layers}")
-        expect(first.locator(".paper-frame + .paper-size")).to_have_text(layers)
-        expect(first.get_by_test_id("paper-box-source")).to_contain_text(f"dmodel = 512, here {config.d_model}")
-        expect(first.get_by_test_id("paper-box-cross")).to_contain_text(f"h = 8, here {config.heads}")
-        feed_forward = first.get_by_test_id("paper-box-decoder_feedforward")
-        expect(feed_forward).to_contain_text(f"dff = 2048, here {config.d_ff}")
-        expect(second.get_by_test_id("paper-box-scale")).to_contain_text(f"√dₖ = √64, here √{config.d_head}")
-        for letter, size in (("Q", "d_k"), ("K", "d_k"), ("V", "d_v")):
-            box = second.get_by_test_id(f"paper-box-linear_{letter}")
-            shown = size.replace("_", "")  # its letter is a subscript
-            expect(box.locator(".paper-size")).to_have_text((f"{shown} = 64", f"here {config.d_head}"))
-            assert f"{size} = 64, here {config.d_head}" in (box.get_attribute("aria-label") or "")
+    config = transformer.load("en-de").config
+    first, second = page.get_by_test_id("paper-figure1"), page.get_by_test_id("paper-figure2")
+    layers = (f"N = 6, here {config.encoder_layers}", f"N = 6, here {config.decoder_layers}")
+    expect(first.locator(".paper-frame + .paper-size")).to_have_text(layers)
+    for box, text in (
+        ("source", f"dmodel = 512, here {config.d_model}"), ("cross", f"h = 8, here {config.heads}"),
+        ("decoder_feedforward", f"dff = 2048, here {config.d_ff}"), ("scale", f"√dₖ = √64, here √{config.d_head}"),
+    ):  # fmt: skip
+        expect((second if box == "scale" else first).get_by_test_id(f"paper-box-{box}")).to_contain_text(text)
+    for letter, size in (("Q", "d_k"), ("K", "d_k"), ("V", "d_v")):
+        linear = second.get_by_test_id(f"paper-box-linear_{letter}")
+        shown = size.replace("_", "")  # its letter is a subscript
+        expect(linear.locator(".paper-size")).to_have_text((f"{shown} = 64", f"here {config.d_head}"))
+        assert f"{size} = 64, here {config.d_head}" in (linear.get_attribute("aria-label") or "")
 
 
 def test_the_figures_stay_in_sight_while_the_list_is_scrolled(page: Page) -> None:
@@ -128,21 +116,13 @@ def test_the_figures_stay_in_sight_while_the_list_is_scrolled(page: Page) -> Non
 def test_boxes_open_their_views_and_keep_the_session(page: Page) -> None:
     page.evaluate("window.stays = true")
     for box, path, wanted in (
-        ("masked", "/", {"kind": "decoder_self"}),
         ("encoder_attention", "/", {"kind": "encoder_self"}),
-        ("source_positions", "/positions", {}),
         ("mask", "/lab", {"part": "leak"}),
         ("concat", "/anatomy", {"step": "concat"}),
     ):
         page.get_by_test_id(f"paper-box-{box}").click()
-        page.wait_for_function("(path) => location.pathname === path", arg=path)
-        page.wait_for_function(
-            "(wanted) => Object.entries(wanted).every(([a, b]) => new URLSearchParams(location.search).get(a) === b)",
-            arg=wanted,
-        )
-        page.wait_for_function(
-            "() => new URLSearchParams(location.search).get('source') === 'The dog sees the cat.' && window.stays"
-        )
+        page.wait_for_function("(path) => location.pathname === path && window.stays", arg=path)
+        wait_for_params(page, source="The dog sees the cat.", **wanted)
         link_to(page, "Paper").click()
         page.wait_for_selector("[data-testid=paper] .paper-box")
 
@@ -177,7 +157,6 @@ def test_what_a_link_names_is_in_its_first_screen(context: BrowserContext, serve
             box = page.locator(selector).first.bounding_box()
             assert box and box["height"] > 20, (address, width, box)
             assert box["y"] >= 0 and box["y"] + min(box["height"], 160) <= height, (address, width, box)
-    page.close()
 
 
 def test_a_model_without_a_recording_has_no_link_to_it(context: BrowserContext, server: str) -> None:
@@ -195,23 +174,14 @@ def test_a_model_without_a_recording_has_no_link_to_it(context: BrowserContext, 
 
 
 def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(context: BrowserContext, server: str) -> None:
-    page = context.new_page()
-    page.goto(f"{server}/?kind=cross")
-    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    page = opened_at(context, f"{server}/", kind="cross")
     lead = page.locator(".st-key-hs-heads-lead").get_by_role("link", name="In the paper")
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 844})
         still(page)
         expect(lead).to_be_in_viewport(ratio=1)
-        tools = page.locator(".hs-tools summary").filter(visible=True)
-        if width == 390:  # behind one more button
-            tools.click()
-        expect(page.get_by_role("combobox", name="Language")).to_be_in_viewport(ratio=1)
-        if width == 390:
-            tools.click()
         for listed in pages():
-            # Its menu, if it is in one, is opened by one click.
-            expect(link_to(page, listed.title)).to_be_in_viewport(ratio=1)
+            expect(link_to(page, listed.title)).to_be_in_viewport(ratio=1)  # after one click that opens its menu
             if listed == pages()[0]:
                 menu = page.locator(".hs-pages-wide, .hs-pages-folded").filter(visible=True)
                 assert menu.get_by_role("link").all_inner_texts()[:2] == ["Lessons", "Paper"]
@@ -222,4 +192,3 @@ def test_paper_is_second_in_the_header_and_every_page_is_two_clicks_away(context
     assert box and box["y"] + plot(grid)[0]["y"] < 844 / 2
     lead.click()
     page.wait_for_selector("[data-testid=paper] .paper-box")
-    assert page.evaluate("location.pathname") == "/paper"

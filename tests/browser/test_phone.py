@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.navigation import sized_page
@@ -70,3 +68,14 @@ def test_a_matrix_that_is_wider_than_a_phone_fades_where_it_goes_on(context: Bro
     page.set_viewport_size({"width": 1440, "height": 900})
     still(page)
     assert not matrix.evaluate(GOES_ON) and not matrix.evaluate(FADES)
+
+
+@pytest.mark.parametrize("part, option", [("rate", "warmup"), ("dropout", "p_drop"), ("smoothing", "epsilon")])
+def test_a_control_of_the_recipe_is_seen_with_its_picture(
+    context: BrowserContext, server: str, part: str, option: str
+) -> None:
+    page = opened(context, f"{server}/recipe?part={part}", 390)
+    control = page.locator(f".st-key-recipe_{option}")
+    control.scroll_into_view_if_needed()
+    expect(control).to_be_in_viewport(ratio=0.9)
+    expect(page.locator("[data-testid=figure] .main-svg").first).to_be_in_viewport(ratio=0.95)

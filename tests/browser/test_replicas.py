@@ -13,18 +13,15 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pages.registry import pages
+from tests.browser.explorer_page import click_head, exact, hover, params_of, plot, wait_for_params
+from tests.browser.navigation import link_to, open_room, opened_at
+from tests.browser.stillness import still
 from tests.support.redis import PASSWORD, running_redis
 from tests.support.replicas import SET_ASIDE, Replicas, asked, running_replicas, status
 from transformer.inference.pretrained import Pretrained
-
-pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Page, expect
-
-from tests.browser.explorer_page import click_head, exact, hover, params_of, plot, wait_for_params
-from tests.browser.navigation import link_to
-from tests.browser.stillness import still
 
 pytestmark = [
     pytest.mark.long,
@@ -56,9 +53,7 @@ def viewer(browser: Browser, address: str, page: str = "", **params: str) -> Pag
     """The page a new viewer sees who follows a link."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
     context.set_default_timeout(60_000)
-    opened = context.new_page()
-    opened.goto(f"{address}/{page}?{urlencode(params)}")
-    opened.wait_for_selector("[data-drawn]")
+    opened = opened_at(context, f"{address}/{page}?{urlencode(params)}")
     return opened
 
 
@@ -93,14 +88,6 @@ def test_a_link_shows_the_same_picture_on_either_replica(
         seen.append((drawn_id, params_of(page), plot(page.get_by_test_id("head-cross")), numbers, texts))
     assert seen[0] == seen[1] and seen[0][0] == f"{model.trace(SENTENCE).id}:cross"
     assert {name: seen[0][1][name] for name in LINK} == LINK
-    for page in pages:
-        page.context.close()
-
-
-def test_a_link_to_the_lab_shows_the_same_switches(browser: Browser, replicas: Replicas) -> None:
-    pages = [viewer(browser, f"http://localhost:{port}", "lab", **LAB) for port in replicas.ports]
-    first, second = ((lab_text(page), params_of(page)) for page in pages)
-    assert first == second and {name: first[1][name] for name in LAB} == LAB
     for page in pages:
         page.context.close()
 
@@ -286,10 +273,7 @@ def of_a_class(
     if request.param == "file":
         yield request.getfixturevalue("replicas"), request.getfixturevalue("killed")
         return
-    with (
-        running_redis(tmp_path) as url,
-        running_replicas(nginx_path, tmp_path, HEADSCOPE_ROOMS=url) as replicas,
-    ):
+    with running_redis(tmp_path) as url, running_replicas(nginx_path, tmp_path, HEADSCOPE_ROOMS=url) as replicas:
         yield replicas, lambda port: os.killpg(replicas.processes[port].pid, signal.SIGKILL)
         assert PASSWORD not in "".join(log.read_text(errors="replace") for log in tmp_path.glob("*.txt"))
 
@@ -311,11 +295,7 @@ def test_a_class_on_both_replicas_loses_no_room_and_no_answer_when_the_teachers_
     replicas, killed = of_a_class
     home, other = replicas.ports
     teacher = person(browser, replicas, home)
-    teacher.goto(f"{replicas.address}/lessons")
-    teacher.get_by_role("button", name="Open a room").click()
-    expect(teacher.locator(".hs-room-code")).to_contain_text("no students yet")
-    teacher.wait_for_url("**room=*")
-    code = params_of(teacher)["room"]
+    code = open_room(teacher, replicas.address)
     students = [person(browser, replicas, port) for port in (home, other, other)]
     for student in students:
         student.goto(f"{replicas.address}/?room={code}")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.explorer_page import click_head, params_of, wait_for_params
-from tests.browser.navigation import link_to
+from tests.browser.navigation import link_to, open_room
 
 
 def counted(teacher: Page, text: str) -> None:
@@ -16,14 +13,10 @@ def counted(teacher: Page, text: str) -> None:
 
 
 def test_a_class_follows_answers_and_comes_back(
-    browser: Browser, context: BrowserContext, phone: BrowserContext, server: str
+    context: BrowserContext, phone: BrowserContext, visitor: BrowserContext, server: str
 ) -> None:
     teacher = context.new_page()
-    teacher.goto(f"{server}/lessons")
-    teacher.get_by_role("button", name="Open a room").click()
-    counted(teacher, "no students yet")
-    teacher.wait_for_url("**room=*")
-    code = params_of(teacher)["room"]
+    code = open_room(teacher, server)
     teacher.get_by_role("button", name="Show the code").click()
     expect(teacher.get_by_role("dialog")).to_contain_text(code)
     assert teacher.get_by_role("dialog").locator("img.hs-qr").bounding_box()["height"] > 0.6 * 900  # type: ignore[index]
@@ -32,8 +25,7 @@ def test_a_class_follows_answers_and_comes_back(
     expect(student.locator("h1.hs-spoken")).to_have_text("Lessons")
     expect(teacher.get_by_role("dialog").locator(".hs-room-joined")).to_have_text("Students in the room: 1")
     teacher.keyboard.press("Escape")
-    other = browser.new_context(viewport={"width": 1280, "height": 720})
-    desk = other.new_page()
+    desk = visitor.new_page()
     desk.goto(f"{server}/?room={code}")
     expect(desk.locator("h1.hs-spoken")).to_have_text("Lessons")
     counted(teacher, "students: 2, following you: 2")
@@ -53,7 +45,7 @@ def test_a_class_follows_answers_and_comes_back(
         teacher.get_by_test_id("training-slider").fill(str(place))
         for follower in (student, desk):
             expect(follower.get_by_test_id("training-slider")).to_have_value(str(place))
-    other.set_offline(True)
+    visitor.set_offline(True)
     link_to(teacher, "Lessons").click()
     teacher.locator("[class*=st-key-hs-lesson-start] button").first.click()
     expect(student.locator(".hs-lesson-title")).to_be_visible()
@@ -90,7 +82,7 @@ def test_a_class_follows_answers_and_comes_back(
     expect(student.locator(".hs-lesson-title")).to_be_visible()
     expect(student.locator(".hs-cards .hs-mine em").last).to_have_text("Your answer")
     expect(student.locator(".st-key-hs-room-first-name")).to_have_count(0)
-    other.set_offline(False)
+    visitor.set_offline(False)
     wait_for_params(desk, stop="2")
     counted(teacher, "students: 2, following you: 2")
 
@@ -113,4 +105,3 @@ def test_a_class_follows_answers_and_comes_back(
     expect(teacher.locator(".st-key-hs-room")).to_have_count(0)
     expect(student.locator(".hs-message")).to_contain_text(f"The room {code} has ended.")
     assert "room" not in params_of(student)
-    other.close()

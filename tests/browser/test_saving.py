@@ -4,39 +4,25 @@ from __future__ import annotations
 
 import csv
 import re
-from pathlib import Path
-from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
-
-pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pages.registry import pages
+from tests.browser.navigation import opened_at, taken
 from tests.browser.stillness import still
+from tests.support.app import every_part, linked
 
 SENTENCE = "The dog sees the cat."
 FORMATS = ("png", "svg", "csv")
-PARTS: dict[str, tuple[dict[str, str], ...]] = {
-    "lessons": (),  # it has no pictures
-    "paper": ({},),
-    "heads": ({"training": "0"}, {"view": "lines"}),
-    "roles": ({}, {"part": "importance", "checkpoint": "reverse"}),
-    "attribution": ({}, {"part": "source"}, {"part": "patching"}, {"part": "compare"}),
-    "anatomy": ({}, {"part": "compare"}, {"part": "before"}),
-    "decoding": ({}, {"part": "beam"}, {"part": "sampling"}, {"part": "paint"}, {"part": "given", "target": "Ja."}),
-    "embeddings": tuple(
-        {"part": part} for part in ("norms", "neighbours", "map", "residual", "layernorm", "lens", "output")
-    ),
-    "positions": ({}, {"part": "distance"}, {"part": "learned"}, {"part": "order"}, {"part": "lab"}),
-    "feedforward": ({}, {"part": "neurons"}, {"part": "nonlinearity"}, {"part": "position"}, {"part": "knock"}),
-    "lab": ({}, {"part": "measures", "scaling": "off"}, {"part": "leak"}, {"part": "scaling"}, {"part": "softmax"}),
-    "training": ({},),
-    "recipe": ({}, {"part": "dropout"}, {"part": "smoothing"}, {"part": "batches"}, {"part": "cost"}),
-    "results": ({"part": "bleu"}, {"part": "subsets"}, {"part": "table2"}, {"part": "tables"}),
-    "model": ({},),
+# What a link needs to show the pictures of a part, and further views with pictures.
+GIVEN = {
+    "lab-measures": {"scaling": "off"}, "decoding-given": {"target": "Ja."},
+    "roles-importance": {"checkpoint": "reverse"},
 }  # fmt: skip
+MORE = (("heads", {"training": "0"}), ("heads", {"view": "lines"}))
+WITHOUT = ("lessons-all", "lessons-own", "positions-relative", "roles-search")  # parts without a picture
 # The pictures of a page, and for each the menu that saves it: [[what it is, name of the menu in tests or null]]. A
 # picture is a drawing of some size, a table with coloured cells, Table 1, or what says that it is one.
 PICTURES = """() => {
@@ -78,43 +64,32 @@ PICTURES = """() => {
 
 
 def opened(context: BrowserContext, server: str, name: str, params: dict[str, str]) -> Page:
-    page = context.new_page()
     path = next(one.path for one in pages() if one.name == name)
-    page.goto(f"{server}/{path}?{urlencode({'source': SENTENCE, **params})}")
-    page.wait_for_selector(".hs-save", state="attached")
+    page = opened_at(context, f"{server}/{path}", ".hs-brand", **{"source": SENTENCE, **params})
     still(page)
     return page
 
 
-def test_the_list_below_has_every_page() -> None:
-    assert [page.name for page in pages()] == list(PARTS)
-
-
-def test_a_page_without_parts_below_has_no_picture(context: BrowserContext, server: str) -> None:
-    for name in (name for name, parts in PARTS.items() if not parts):
-        page = context.new_page()
-        page.goto(f"{server}/{name}")
-        expect(page.locator("h1.hs-spoken")).to_be_attached()
-        still(page)
-        assert page.evaluate(PICTURES) == []
-
-
 # The first picture of every page with every change, the others before a release.
+FIRST = {(page.name, next(iter(page.content.parts()), "")) for page in pages()}
 VIEWS = [
-    pytest.param(
-        name,
-        params,
-        id=f"{name} {params}",
-        marks=pytest.mark.long if params != PARTS[name][0] else (),
-    )
-    for name in PARTS
-    for params in PARTS[name]
-]
+    *(pytest.param(name, linked(part, **GIVEN.get(f"{name}-{part}", {})), id=f"{name}-{part}",
+                   marks=() if (name, part) in FIRST else pytest.mark.long)
+      for name, part in every_part() if f"{name}-{part}" not in WITHOUT),
+    *(pytest.param(name, params, id=f"{name}-{'-'.join(params)}") for name, params in MORE),
+]  # fmt: skip
+
+
+def test_a_part_without_pictures_has_none(context: BrowserContext, server: str) -> None:
+    for name, part in (one.split("-") for one in WITHOUT):
+        assert opened(context, server, name, linked(part)).evaluate(PICTURES) == []
 
 
 @pytest.mark.parametrize(("name", "params"), VIEWS)
 def test_every_picture_can_be_saved(context: BrowserContext, server: str, name: str, params: dict[str, str]) -> None:
     page = opened(context, server, name, params)
+    page.wait_for_selector(".hs-save", state="attached")
+    still(page)
     found = page.evaluate(PICTURES)
     assert found, "no picture was found"
     assert not [picture for picture, menu in found if menu is None]
@@ -123,20 +98,18 @@ def test_every_picture_can_be_saved(context: BrowserContext, server: str, name: 
         for kind in FORMATS:
             expect(offered.get_by_test_id(f"{menu}-{kind}")).to_have_count(1)
         if menu != "figure-save":  # test_figures.py saves one of them
-            check_files(page, offered, menu)
+            check_files(offered, menu)
 
 
-def check_files(page: Page, menu: Locator, name: str) -> None:
+def check_files(menu: Locator, name: str) -> None:
     """All three files hold something, under one short plain name, and the caption is ordinary text."""
     names = set()
     for kind in FORMATS:
         menu.locator("summary").click()
-        with page.expect_download() as download:
-            menu.get_by_test_id(f"{name}-{kind}").click()
-        stem, _, end = download.value.suggested_filename.rpartition(".")
+        given, content = taken(menu.get_by_test_id(f"{name}-{kind}"))
+        stem, _, end = given.rpartition(".")
         assert end == kind and re.fullmatch(r"headscope-[\w.-]{3,140}", stem, re.ASCII)
         names.add(re.sub(r"step\d+$", "", stem))  # a training goes on
-        content = Path(download.value.path()).read_bytes()
         if kind == "png":
             assert content.startswith(b"\x89PNG") and len(content) > 2000
         elif kind == "svg":

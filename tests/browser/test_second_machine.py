@@ -11,8 +11,6 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-
-pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.explorer_page import params_of

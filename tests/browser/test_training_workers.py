@@ -9,14 +9,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
-
-from tests.support.processes import children, gone
-from tests.support.server import start, stop
-
-pytest.importorskip("playwright")
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.navigation import link_to
+from tests.support.processes import children, gone
+from tests.support.server import start, stop
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="processes as POSIX lists them"),
@@ -34,18 +31,18 @@ def server(
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """An app of its own, one training at a time."""
     folder = tmp_path_factory.mktemp("workers")
-    process, address = start(folder / "log.txt", HEADSCOPE_TRAININGS="1", HEADSCOPE_ROOMS=str(folder / "rooms.sqlite"))
+    process, address = start(folder / "log.txt", HEADSCOPE_TRAININGS="1")
     yield process, address
     workers = children(process.pid)
     stop(process)
     assert gone(set(workers))
 
 
-def train(context: BrowserContext, address: str, room: str = "") -> Page:
+def train(context: BrowserContext, address: str) -> Page:
     """Open the page in another session and press Train."""
     page = context.new_page()
     page.set_default_timeout(WAIT)
-    page.goto(f"{address}/training?{LONG}{room and f'&room={room}'}")
+    page.goto(f"{address}/training?{LONG}")
     page.get_by_role("button", name="Train it live", exact=True).click()
     return page
 
@@ -94,30 +91,3 @@ def test_runs_wait_for_one_another_go_on_unseen_and_leave_no_busy_worker(
     while len(children(process.pid)) > 1:  # the one started ahead; zombies are listed, and none stays one
         assert time.monotonic() < until
         time.sleep(0.1)
-
-
-def test_a_class_trains_one_run_which_all_see(browser: Browser, server: tuple[subprocess.Popen[bytes], str]) -> None:
-    process, address = server
-    teacher = browser.new_page()
-    teacher.goto(f"{address}/lessons")
-    teacher.get_by_role("button", name="Open a room").click()
-    code = teacher.locator(".hs-room-code b").inner_text().split()[-1]
-    teacher.goto(f"{address}/training?{LONG}&room={code}")
-    expect(teacher.locator(".hs-room-code")).to_contain_text(code)
-    first, second = (train(browser.new_context(), address, code) for _ in range(2))
-    for page, stops, text in ((first, 1, "of 5,000"), (second, 0, "you watch a run of your room")):
-        trains(page)
-        expect(page.get_by_test_id("training-run").last).to_contain_text(text)
-        expect(page.get_by_role("button", name="Stop")).to_have_count(stops)
-    follower = browser.new_page()
-    follower.goto(f"{address}/?room={code}")
-    teacher.get_by_role("button", name="Train it live", exact=True).click()
-    for page in (teacher, follower):
-        trains(page)
-    assert len(children(process.pid)) <= 2  # one that trains, and one started ahead
-    first.context.close()  # the others watch on, and the teacher ends it for all
-    teacher.get_by_role("button", name="Stop").first.click()
-    for page in (teacher, second, follower):
-        says(page, "stopped at step")
-    for page in (teacher, second, follower):
-        page.context.close()

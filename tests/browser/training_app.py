@@ -1,7 +1,7 @@
 """A page with nothing but the picture of runs while they train, made-up ones, as training_pack.py says it is mounted.
 
 Options in the address: runs, how many; rate, steps a second (0: done); sizes, layers,heads,letters,steps; line=1: the
-last run waits; gap=1: one answer leaves a gap; big=1; lines above the picture. "Away" takes the picture down.
+last run waits; big=1; lines above the picture. "Away" takes the picture down.
 """
 
 from __future__ import annotations
@@ -59,9 +59,6 @@ def live() -> None:
     runs = st.session_state["runs"]
     asked = read_message(messages.ask, messages.command, tuple(run.id for run in runs))
     st.session_state["asks"] += asked.number > 0
-    have = asked.have
-    if params.get("gap") == "1" and st.session_state["asks"] == 3:
-        have = {run: count + 2 for run, count in (have or {}).items()}
     if asked.do:
         st.session_state["log"].append([asked.run, asked.do])
         for run in [candidate for candidate in runs if candidate.id == asked.run]:
@@ -73,7 +70,7 @@ def live() -> None:
     findings = [finding for finding in FINDINGS if finding["run"] in run_ids and len(runs) > 1]
     more = {"labels": labels, "waiting": 3, "big": big, "findings": findings}
     with st.container(key="hs-feeds"):
-        _feed(key="training_feed", data=training_pack(runs, have, more, asked.number), height=1)
+        _feed(key="training_feed", data=training_pack(runs, asked.have, more, asked.number), height=1)
     st.text(json.dumps({"asks": st.session_state["asks"], "log": st.session_state["log"]}))
 
 

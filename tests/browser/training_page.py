@@ -9,9 +9,9 @@ import numpy as np
 from playwright.sync_api import Page
 
 from tests.browser.training_runs import MadeUp, Sizes
+from transformer.figures.attention import palette
 
 PAPER, INK = (252, 252, 251), (22, 24, 29)
-HUES = {"encoder_self": (11, 99, 176), "decoder_self": (181, 73, 10), "cross": (122, 47, 143)}
 SMALL = Sizes(2, 4, 10, 400)
 RUNNING = "[data-testid=stApp][data-test-script-state=running]"
 
@@ -22,9 +22,7 @@ class Picture:
     def __init__(self, page: Page, link: str) -> None:
         self.page = page
         self.sent: list[Any] = []
-        self.errors: list[str] = []
         page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(frame)))
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.goto(link)
         page.wait_for_selector("[data-frame]")
         self.root = page.get_by_test_id("training")
@@ -58,18 +56,6 @@ class Picture:
         return json.loads(self.page.get_by_test_id("stText").first.inner_text())
 
 
-def ramp(kind: str) -> np.ndarray:
-    """The 256 colours of colour.js in the light theme, written down once more."""
-    hue = np.array(HUES[kind], dtype=float)
-
-    def mix(a: Any, b: Any, share: float) -> np.ndarray:
-        return np.floor(np.array(a) + (np.array(b) - np.array(a)) * share + 0.5)
-
-    end = mix(hue, hue * 0.14 + 6, 0.62)
-    at = [(i / 255) ** 0.72 for i in range(256)]
-    return np.array([mix(PAPER, hue, x / 0.75) if x < 0.75 else mix(hue, end, (x - 0.75) / 0.25) for x in at])
-
-
 def pixels(canvas: Any, places: list[tuple[float, float]]) -> np.ndarray:
     """Colours of a canvas at places in CSS pixels."""
     code = """(canvas, places) => {
@@ -84,7 +70,7 @@ def pixels(canvas: Any, places: list[tuple[float, float]]) -> np.ndarray:
 def expected(run: MadeUp, index: int, kind: str, layer: int, head: int) -> np.ndarray:
     """The colour of every cell of a head, row after row; where the mask hides it that of a masked cell."""
     matrix = run.every[index].attention(run.opening)[kind][layer, head]
-    colours = ramp(kind)[matrix]
+    colours = np.array([json.loads(f"[{colour[4:-1]}]") for colour in palette(kind, "light")], float)[matrix]
     if kind == "decoder_self" and run.experiment.causal:
         masked = np.floor(np.array(INK) + (np.array(PAPER) - np.array(INK)) * 0.93 + 0.5)
         colours[np.triu_indices(len(matrix), 1)] = masked
@@ -93,10 +79,16 @@ def expected(run: MadeUp, index: int, kind: str, layer: int, head: int) -> np.nd
 
 def tile(picture: Picture, kind: str, layer: int, head: int, cells: int) -> np.ndarray:
     grid = picture.page.get_by_test_id(f"training-grid-{kind}")
-    place = next(
-        tile
-        for tile in json.loads(grid.get_attribute("data-plot") or "")
-        if (tile["layer"], tile["head"]) == (layer, head)
-    )
+    tiles = json.loads(grid.get_attribute("data-plot") or "")
+    place = next(one for one in tiles if (one["layer"], one["head"]) == (layer, head))
     at = [(i + 0.5) / cells for i in range(cells)]
     return pixels(grid, [(place["x"] + place["w"] * c, place["y"] + place["h"] * r) for r in at for c in at])
+
+
+def enlarged(canvas: Any) -> np.ndarray:
+    """Colours of all cells of a head that is drawn alone."""
+    plot = json.loads(canvas.get_attribute("data-plot") or "")
+    rows, columns = ([i + 0.5 for i in range(plot[name])] for name in ("rows", "columns"))
+    return pixels(
+        canvas, [(plot["left"] + plot["cw"] * c, plot["top"] + plot["ch"] * r) for r in rows for c in columns]
+    )

@@ -43,10 +43,6 @@ def models() -> dict[str, Pretrained]:
     return {name: transformer.load(FOLDER / name) for name in NAMES}
 
 
-def test_english_to_german_ships() -> None:
-    assert "en-de" in NAMES
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_is_complete_and_small(models: dict[str, Pretrained], name: str) -> None:
     files = {path.name: path.stat().st_size for path in (FOLDER / name).iterdir()}

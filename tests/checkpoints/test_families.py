@@ -10,14 +10,7 @@ import torch
 
 import transformer
 from tests.support.families import KINDS, family_folder
-from tests.support.imported import (
-    SENTENCES,
-    WORKS,
-    attention_is_theirs,
-    batch,
-    generated,
-    logits_are_theirs,
-)
+from tests.support.imported import SENTENCES, WORKS, attention_is_theirs, batch, generated, logits_are_theirs
 from transformer.analysis.residual import decompose
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable

@@ -5,9 +5,10 @@ import sys
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from pages.runtime.memory import weigh
-from tests.support.build import refusal, saved_checkpoint, tiny_model, tiny_pretrained, tiny_tokenizer
+from tests.support.build import refusal, saved_checkpoint, sentences, tiny_model, tiny_pretrained, tiny_tokenizer
 from transformer.checkpoints.folder import (
     CONFIG,
     METRICS,
@@ -21,6 +22,10 @@ from transformer.checkpoints.folder import (
     write_whole,
 )
 from transformer.inference.pretrained import load
+from transformer.text.tokenizer import Tokenizer
+
+EMBEDDING, TAKE = "embedding.weight", "take both files from the same checkpoint"
+DEEP = dict(d_model=128, heads=128, encoder_layers=64, decoder_layers=64)  # many layers and heads, and few numbers
 
 
 @pytest.fixture
@@ -28,10 +33,11 @@ def folder(tmp_path):
     return saved_checkpoint(tmp_path)
 
 
-def _change(folder, model=None, **about):
+def _change(folder, fields=None, /, **about):
     values = json.loads((folder / CONFIG).read_text())
     values.update(about)
-    values["model"].update(model or {})
+    if fields:
+        values["model"].update(fields)
     (folder / CONFIG).write_text(json.dumps(values))
 
 
@@ -58,12 +64,6 @@ def test_files_of_a_checkpoint(folder):
     assert len({path.stat().st_mode for path in folder.iterdir()}) == 1  # who may read one may read all
     parameters = tiny_model(vocab_size=67).parameter_count()
     assert 2 * parameters < (folder / WEIGHTS).stat().st_size < 2 * parameters + 10_000
-
-
-def test_saving_again_replaces(folder):
-    save_checkpoint(folder, tiny_model(seed=2, vocab_size=67), tiny_tokenizer())
-    wanted = tiny_model(seed=2, vocab_size=67).embedding.weight.half().float()
-    assert torch.equal(load_checkpoint(folder).model.embedding.weight, wanted)
 
 
 def test_metrics_of_old_weights_are_removed_with_them(folder):
@@ -119,39 +119,49 @@ def test_a_missing_file(folder, name):
     refusal(folder, f"{name} is missing")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"format": ' + b"9" * 10_000 + b"}", b"PK\x03\x04", b"\x80\x04\x95"],
-    ids=["empty", "cut", "no UTF-8", "deep", "long number", "zip", "pickle"],
+NO_JSON = (
+    b"",
+    b"{",
+    b"\xff\xfe",
+    b"[" * 100_000,
+    b'{"format": ' + b"9" * 10_000 + b"}",
+    b"PK\x03\x04",
+    b"\x80\x04\x95",
 )
-def test_config_that_is_no_json(folder, text):
-    (folder / CONFIG).write_bytes(text)
-    refusal(folder, CONFIG, "not JSON in UTF-8")
-
-
-def test_config_of_another_size(folder):
-    (folder / CONFIG).write_bytes(b" " * 1_000_001)
-    refusal(folder, "config.json has 1,000,001 bytes; the limit is 1,000,000")
 
 
 @pytest.mark.parametrize(
-    ("about", "word"),
+    ("text", "words"),
     [
-        ({"architecture": "marian"}, "'marian'"),
-        ({"architecture": None}, "None"),
-        ({"architecture": "x" * 10**5}, "xxx"),
+        *((text, "not JSON in UTF-8") for text in NO_JSON),
+        (b" " * 1_000_001, "config.json has 1,000,001 bytes; the limit is 1,000,000"),
+        *((text, "another architecture") for text in (b"[]", b"null", b"7", b'"x"', b'{"model_type": 3}')),
     ],
-    ids=["marian", "none", "long"],
+    ids=lambda value: str(value)[:20],
 )
-def test_another_architecture(folder, about, word):
-    _change(folder, **about)
-    refusal(folder, "another architecture", word, "'headscope-transformer' can be opened")
+def test_a_config_of_another_kind_is_refused(folder, text, words):
+    (folder / CONFIG).write_bytes(text)
+    refusal(folder, CONFIG if "JSON" in words else "", words)
 
 
-@pytest.mark.parametrize("text", ["[]", "null", "7", '"x"', '{"model_type": 3}'])
-def test_json_of_other_models_is_refused(folder, text):
-    (folder / CONFIG).write_text(text)
-    refusal(folder, "another architecture")
+@pytest.mark.parametrize(
+    ("about", "model", "words"),
+    [
+        ({"architecture": "marian"}, {}, "another architecture, 'marian'; only 'headscope-transformer' can be opened"),
+        ({"architecture": None}, {}, "another architecture, 'None'; only"),
+        ({"architecture": "x" * 10**5}, {}, "another architecture, 'xxx"),
+        *(({"format": number}, {}, "this version reads format 1") for number in (2, 0, None, "1", "1" * 10**5)),
+        *(({"model": model}, {}, "configuration") for model in (None, [], "tiny", {}, 7)),
+        ({}, {"layers": 3}, "a model configuration has no field 'layers'"),
+        ({}, {"d_model": 10**300}, "d_model is"),
+        ({}, {"dropout": float("nan")}, "dropout is nan"),
+        ({}, DEEP, "takes 3.8 GB; the limit is 1.1 GB"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_a_config_says_is_checked(folder, about, model, words):
+    _change(folder, model, **about)
+    refusal(folder, words)
 
 
 @pytest.mark.parametrize(
@@ -174,53 +184,10 @@ def test_other_models_of_hugging_face_are_named(tmp_path, kind, name, words):
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("number", [2, 0, None, "1", "1" * 10**5], ids=str)
-def test_another_format(folder, number):
-    _change(folder, format=number)
-    refusal(folder, "this version reads format 1")
-
-
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ({"layers": 3}, "a model configuration has no field 'layers'"),
-        ({"x" * 10**5: 3}, "a model configuration has no field"),
-        ({"d_model": 10**300}, "d_model is"),
-        ({"d_model": "64"}, "d_model is '64'"),
-        ({"vocab_size": -1}, "vocab_size is -1"),
-        ({"encoder_layers": 10**6}, "encoder_layers is 1000000"),
-        ({"max_positions": 2**40}, "max_positions is"),
-        ({"dropout": float("nan")}, "dropout is nan"),
-        ({"norm": ["pre"] * 10**4}, "norm is"),
-        ({"heads": 5}, "with 5 heads; choose a d_model that is divisible"),
-        ({"pad_id": 5}, "special ids are (5, 1, 2, 3)"),
-    ],
-    ids=lambda value: str(value)[:20],
-)  # fmt: skip
-def test_invalid_model_configurations_are_refused(folder, model, words):
-    _change(folder, model)
-    refusal(folder, words)
-
-
-@pytest.mark.parametrize("model", [None, [], "tiny", {}, 7])
-def test_a_model_that_is_not_a_table_is_refused(folder, model):
-    values = json.loads((folder / CONFIG).read_text())
-    values["model"] = model
-    (folder / CONFIG).write_text(json.dumps(values))
-    refusal(folder, "configuration")
-
-
 @pytest.mark.parametrize(
     "model",
     [
-        {
-            "vocab_size": 10**6,
-            "d_model": 8192,
-            "heads": 128,
-            "d_ff": 65_536,
-            "encoder_layers": 64,
-            "decoder_layers": 64,
-        },
+        dict(vocab_size=10**6, d_model=8192, heads=128, d_ff=65_536, encoder_layers=64, decoder_layers=64),
         {"positions": "learned", "max_positions": 16_384},
         {"vocab_size": 10**6},
         {"d_ff": 65_536},
@@ -272,17 +239,6 @@ def test_scores_that_cannot_be_shown_are_left_out(folder):
     assert load_checkpoint(folder).metrics == {"exact": 0.5}
 
 
-def test_a_target_vocabulary_of_another_size_belongs_to_another_tokenizer(folder):
-    model = tiny_model(vocab_size=67, target_vocab_size=90)
-    save_checkpoint(folder, model, tiny_tokenizer())
-    refusal(folder, "tokenizer and model do not match, 67 pieces against 90")
-
-
-def test_the_size_of_traces_is_limited(folder):
-    _change(folder, {"d_model": 128, "heads": 128, "encoder_layers": 64, "decoder_layers": 64})
-    refusal(folder, "64 + 64 layers with 128 heads", "takes 3.8 GB; the limit is 1.1 GB")
-
-
 @pytest.mark.parametrize("count", [3, 20])
 def test_the_estimated_size_of_a_trace_is_close_to_the_real_size(count):
     model = tiny_pretrained()
@@ -297,3 +253,55 @@ def test_weights_that_do_not_fit_into_memory_are_refused(folder, monkeypatch):
     refusal(folder, "takes 0.0 GB in memory, and 0.0 GB are free", "machine with more memory")
     monkeypatch.setattr("transformer.checkpoints.folder.free_bytes", lambda: None)  # nobody knows
     assert load_checkpoint(folder).model
+
+
+def _tensors(folder, change):
+    tensors = load_file(folder / WEIGHTS)
+    change(tensors)
+    save_file(tensors, folder / WEIGHTS)
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-5, 0.001, 0.1, 0.5, 0.9999])
+def test_truncated_weights(folder, share):
+    data = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(data[: int(len(data) * share)])
+    refusal(folder, WEIGHTS, "not a complete safetensors file")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t.pop(EMBEDDING), f"has no tensor {EMBEDDING}, but config.json needs it; {TAKE}"),
+        (
+            lambda t: t.update(z=torch.zeros(2)),
+            f"a tensor 'z' that does not belong to the model in config.json; {TAKE}",
+        ),
+        (lambda t: t.update({"z" * 10**4: torch.zeros(2)}), "has a tensor 'zzz"),
+        (
+            lambda t: t.update({EMBEDDING: t[EMBEDDING].T.contiguous()}),
+            "[66, 67]; config.json needs [67, 66], so " + TAKE,
+        ),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].to(torch.int8)}), "has type torch.int8; it must be float16"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].double()}), "has type torch.float64; it must be float16"),
+        (lambda t: t[EMBEDDING][3].fill_(torch.nan), "embedding.weight has values that are not finite numbers; copy"),
+        (lambda t: t["decoder.1.cross_attention.key.bias"][:1].fill_(-torch.inf), "decoder.1.cross_attention.key.bias"),
+    ],
+)
+def test_tensors_that_do_not_fit(folder, change, words):
+    _tensors(folder, change)
+    refusal(folder, WEIGHTS, words)
+
+
+def test_a_tokenizer_of_another_size(folder):
+    save_checkpoint(folder, tiny_model(vocab_size=67, target_vocab_size=90), tiny_tokenizer())
+    refusal(folder, "tokenizer and model do not match, 67 pieces against 90")
+    Tokenizer.train(sentences(), 59).save(folder / TOKENIZER)
+    refusal(folder, "tokenizer and model do not match, 59 pieces against 67")
+
+
+def test_a_damaged_tokenizer(folder):
+    (folder / TOKENIZER).write_bytes((folder / TOKENIZER).read_bytes()[:1_000])
+    refusal(folder, "not a SentencePiece model")
+    with (folder / TOKENIZER).open("wb") as file:
+        file.truncate(50_000_001)
+    refusal(folder, "tokenizer.model is larger than 5,000,000 bytes")

@@ -82,21 +82,6 @@ def test_a_card_is_bounded_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
     assert "The model card (README.md) cannot be read: it is larger than 100,000 bytes." in captions(long)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"x" * (LARGEST_BESIDE[folders.CARD] + 1),
-        b"\xff\xfe",
-        b"step\n" + b"9" * 5_000,
-        b"step,loss\n1",
-        b'step,loss\n"',
-        b"\0",
-    ],
-)
-def test_an_invalid_log_gives_a_sentence(data: bytes, tmp_path: Path) -> None:
-    page_of(tmp_path, **{folders.LOG: data})
-
-
 def test_a_log_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     app = page_of(tmp_path, **{folders.LOG: b"step,loss\n" + b"1,2\n" * LARGEST_BESIDE[folders.CARD]})
     assert "The training.csv of this checkpoint cannot be read." in captions(app)

@@ -20,7 +20,7 @@ from safetensors.torch import load_file, save_file
 import transformer
 from tests.support.build import saved_checkpoint
 from tests.support.imported import CLOSE, SENTENCES, attention_is_theirs, batch, fed, generated, logits_are_theirs
-from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, random_marian, splitter, vocabulary
+from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, splitter
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.constraints import Constraints
 from transformer.checkpoints.folder import CheckpointError
@@ -78,14 +78,6 @@ def test_beam_output_is_theirs(pair, beams: int, alpha: float, ends: bool | str)
     source, mask = batch(ours)
     wanted = generated(theirs, source, mask, 17, num_beams=beams, length_penalty=alpha, early_stopping=ends)
     found = beam(ours.model, source, beams, alpha, 17, rule=replace(ours.rule, ends=ENDS[ends]))
-    assert [list(one.ids) for one in found] == wanted
-
-
-def test_scores_may_be_those_among_the_tokens_that_may_be_written(pair) -> None:
-    ours, theirs, _ = pair
-    source, mask = batch(ours)
-    wanted = generated(theirs, source, mask, 17, num_beams=4, renormalize_logits=True)
-    found = beam(ours.model, source, 4, 1.0, 17, rule=replace(ours.rule, renormalise=True))
     assert [list(one.ids) for one in found] == wanted
 
 
@@ -156,18 +148,13 @@ def test_every_other_setting_of_generate_is_named_or_changes_nothing(folder: Pat
     chosen = "max_length max_new_tokens num_beams num_return_sequences temperature top_k top_p top_h min_p typical_p"
     chosen += " epsilon_cutoff eta_cutoff"  # by the caller, as here by beam=, limit= and Sampling
     ids = "eos_token_id pad_token_id bos_token_id decoder_start_token_id"
-    nothing = (
-        "use_cache cache_implementation cache_config max_cache_len output_attentions output_hidden_states output_scores"
-    )
-    nothing += (
-        " output_logits return_dict_in_generate remove_invalid_values low_memory prefill_chunk_size compile_config"
-    )
-    nothing += (
-        " disable_compile continuous_batching_config transformers_version _from_model_config is_assistant use_mtp"
-    )
-    nothing += " num_assistant_tokens num_assistant_tokens_schedule assistant_confidence_threshold speculation_type"
-    nothing += " assistant_early_exit assistant_lookbehind target_lookbehind prompt_lookup_num_tokens"
-    nothing += " max_matching_ngram_size"
+    nothing = """
+        use_cache cache_implementation cache_config max_cache_len output_attentions output_hidden_states output_scores
+        output_logits return_dict_in_generate remove_invalid_values low_memory prefill_chunk_size compile_config
+        disable_compile continuous_batching_config transformers_version _from_model_config is_assistant use_mtp
+        num_assistant_tokens num_assistant_tokens_schedule assistant_confidence_threshold speculation_type
+        assistant_early_exit assistant_lookbehind target_lookbehind prompt_lookup_num_tokens max_matching_ngram_size
+    """
     assert set(GenerationConfig().to_dict()) <= {*FOLLOWED, *NAMED, *f"{chosen} {ids} {nothing}".split()}
     path = folder / "generation_config.json"
     path.write_text(json.dumps({"do_sample": True, "encoder_no_repeat_ngram_size": 3, "num_beam_groups": 1}))
@@ -429,10 +416,7 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"activation_function": "tanh"}, ["activation_function is 'tanh'; Headscope opens", "swish"]),
         ({"activation_function": "gelu_new"}, ["activation_function is 'gelu_new'; Headscope opens"]),
         ({"d_model": 33}, ["d_model is 33; Headscope opens models with an even one"]),
-        (
-            {"architectures": ["MarianForCausalLM"]},
-            ["holds ['MarianForCausalLM'], not an encoder-decoder", "MarianMTModel"],
-        ),
+        ({"architectures": ["MarianForCausalLM"]}, ["holds ['MarianForCausalLM'], not an encoder-decoder"]),
         ({"activation_function": ["relu"]}, ["activation_function", "relu"]),
         ({"normalize_before": True}, ["normalize_before", "false"]),
         ({"decoder_ffn_dim": 38}, ["d_ff", "37", "38"]),
@@ -447,10 +431,7 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"eos_token_id": [101]}, ["special ids"]),
         ({"eos_token_id": []}, ["special ids"]),
         ({"encoder_layers": 3}, ["model.safetensors", "model.encoder.layers.2", "take all files from the same model"]),
-        (
-            {"encoder_layers": 1},
-            ["model.safetensors", "rs.1.fc1.bias", "does not belong", "take all files from the same model"],
-        ),
+        ({"encoder_layers": 1}, ["rs.1.fc1.bias", "does not belong", "take all files from the same model"]),
         ({"tie_word_embeddings": False}, ["lm_head.weight"]),
         ({"scale_embedding": "yes"}, ["embedding_scale", "yes"]),
         (
@@ -533,11 +514,3 @@ def test_a_pickle_is_not_run(folder: Path) -> None:
     (folder / "bomb").replace(path)
     refusal(folder, "pytorch_model.bin", "unpacks from")
     assert not proof.exists()
-
-
-def test_marian_builders_are_reproducible() -> None:
-    table = vocabulary(pieces_of(splitter("unigram", 71)), [CODE])
-    assert table["</s>"] == 0 and table["<unk>"] == 1 and table["<pad>"] == len(table) - 1 and CODE in table
-    one, two = (random_marian(3, 50, 50, heads=2, ffn=9, d_model=12, encoder_layers=1, decoder_layers=1) for _ in "ab")
-    assert torch.equal(one.final_logits_bias, two.final_logits_bias)
-    assert torch.equal(one.model.shared.weight, two.model.shared.weight)

@@ -16,15 +16,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
 import transformer
-from tests.support.imported import (
-    CLOSE,
-    SENTENCES,
-    WORKS,
-    attention_is_theirs,
-    batch,
-    generated,
-    logits_are_theirs,
-)
+from tests.support.imported import CLOSE, SENTENCES, WORKS, attention_is_theirs, batch, generated, logits_are_theirs
 from tests.support.t5 import KINDS, scripts, t5_folder
 from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.importers import open_folder

@@ -6,11 +6,9 @@ import dataclasses
 import gzip
 import io
 import json
-import math
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,12 +24,12 @@ from pages.runtime import memory
 from tests.support.build import saved_overflowing, tiny_pretrained
 from transformer.__main__ import main
 from transformer.analysis.alignment import pharaoh, symmetrised
-from transformer.analysis.roles import NAMES, roles
+from transformer.analysis.roles import NAMES, roles, to_dict
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.cli import serve, train, translate
 from transformer.cli.common import CommandError
 from transformer.cli.run_folder import Plan, open_run
-from transformer.inference.pretrained import InputError, Translation, load
+from transformer.inference.pretrained import load
 from transformer.inference.sampling import Sampling
 from transformer.live_training import workshop
 from transformer.operator_key import LEAST, VARIABLE, operator_key
@@ -39,7 +37,6 @@ from transformer.probing.alignment import Source, align
 from transformer.probing.importance import from_json
 from transformer.probing.roles import sentences_of
 from transformer.rooms import StoreError
-from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
 from transformer.training.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,19 +155,15 @@ def test_a_run_is_not_resumed_with_other_options(
     assert (trained / "run.json").read_bytes() == before
 
 
-def test_a_run_may_be_lengthened(data: Path, tmp_path: Path) -> None:
+def test_a_run_may_be_lengthened_and_not_be_shortened(data: Path, tmp_path: Path, capsys: Any) -> None:
     assert main(train_command(data, tmp_path / "run", "--steps", "3")) == 0
     assert main(["train", "--output", str(tmp_path / "run"), "--steps", "4"]) == 0
     assert json.loads((tmp_path / "run" / "state.json").read_text())["step"] == 4
-    assert main(train_command(data, tmp_path / "cool", "--steps", "3", "--cooldown", "2")) == 0
-    assert main(["train", "--output", str(tmp_path / "cool"), "--steps", "4"]) == 2
-
-
-def test_a_run_cannot_be_shortened_below_its_current_step(data: Path, tmp_path: Path, capsys: Any) -> None:
-    assert main(train_command(data, tmp_path / "run", "--steps", "4")) == 0
     assert main(["train", "--output", str(tmp_path / "run"), "--steps", "3"]) == 2
     assert "already has 4 steps, and only 3 were requested; ask for more" in capsys.readouterr().err
     assert main(["train", "--output", str(tmp_path / "run")]) == 0
+    assert main(train_command(data, tmp_path / "cool", "--steps", "3", "--cooldown", "2")) == 0
+    assert main(["train", "--output", str(tmp_path / "cool"), "--steps", "4"]) == 2
 
 
 def test_a_run_with_augmentation_is_resumed_by_the_same_command(data: Path, tmp_path: Path, capsys: Any) -> None:
@@ -196,32 +189,20 @@ def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
     yield ["train", *out, "--data", str(folder / "cut.tsv.gz"), "--validation", dev], "cut.tsv.gz cannot be read"
     yield ["train", *out, "--data", dev, "--validation", dev, dev, dev], "3 files are too many"
     (folder / "empty").write_text("")
-    yield (
-        ["train", *out, "--data", str(folder / "empty"), "--validation", dev],
-        "empty is empty; it needs one sentence pair",
-    )
+    yield ["train", *out, "--data", str(folder / "empty"), "--validation", dev], "empty is empty; it needs one"
     yield ["train", *out, "--source", dev, "--target", train_tsv, "--validation", dev], "has 8 lines, but"
     (folder / "latin.tsv").write_bytes(b"a\tb\nc\t\xe4\n")
-    yield (
-        ["train", *out, "--data", str(folder / "latin.tsv"), "--validation", dev],
-        "latin.tsv, line 2: byte 0xe4 is not",
-    )
+    yield ["train", *out, "--data", str(folder / "latin.tsv"), "--validation", dev], "line 2: byte 0xe4 is not"
     yield ["train", *out, "--recipe", str(folder / "none.toml")], "the recipe"
     missing = "mps" if torch.cuda.is_available() else "cuda"
-    yield (
-        ["train", *out, "--data", dev, "--validation", dev, "--device", missing],
-        "is not available on this machine",
-    )
+    yield (["train", *out, "--data", dev, "--validation", dev, "--device", missing], "is not available on this machine")
     vocabulary = ["train", *out, "--data", train_tsv, "--validation", dev, "--vocab-size"]
     yield [*vocabulary, "9000"], "pieces, choose fewer (--vocab-size)"
     yield [*vocabulary, "8"], "choose more pieces (--vocab-size)"
     yield [*vocabulary, "8", "--tokenizer", "char"], "different characters, too many for a vocabulary of 8; choose"
     toy = str(ROOT / "recipes" / "sort.toml")
     yield ["train", *out, "--recipe", toy, "--validation", dev], "the recipe's task makes its own validation pairs"
-    yield (
-        ["evaluate", "--checkpoint", "en-de", "--data", dev, "--lengths", "1", "2"],
-        "--lengths needs the recipe of a",
-    )
+    yield ["evaluate", "--checkpoint", "en-de", "--data", dev, "--lengths", "1", "2"], "--lengths needs the recipe"
     yield [*train_command(data, folder / "run"), "--heads", "3"], "choose a d_model that is divisible by"
     yield [*train_command(data, folder / "run"), "--smoothing", "1"], "smoothing is 1.0"
     yield [*train_command(data, folder / "run"), "--steps", "0"], "steps is 0"
@@ -277,8 +258,6 @@ def test_a_full_disk_gives_a_message_and_the_run_resumes(data: Path, trained: Pa
     assert "00000008.safetensors cannot be written: File too large; free some space" in found.stderr
     assert not list(folder.rglob("*.partial")) and json.loads((folder / "state.json").read_text())["step"] == 4
     assert main(["train", "--output", str(folder)]) == 0
-    whole, broken = last_weights(trained), last_weights(folder)
-    assert all(torch.equal(whole[name], broken[name]) for name in whole)
 
 
 def test_a_plan_needs_no_command_line(data: Path, tmp_path: Path) -> None:
@@ -307,32 +286,23 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
     assert written["cross"]["links"] == written["cross"]["rows"] - 6
     assert written["decoder_self"]["next"] == [[None, None]]
     model, pairs = load(trained / "checkpoint"), [tuple(line.split("\t")) for line in lines]
+    rows = [" ".join(row.split()) for row in printed.splitlines()]
     for kind, found in roles(sentences_of(model, pairs), {word: frozenset({to}) for word, to in WORDS.items()}).items():  # type: ignore[arg-type]
-        for head, one in enumerate(written[kind]["role"][0]):
+        assert {**written[kind], **to_dict(found)} == written[kind]
+        for head in range(2):
             role = found.role(0, head)
-            assert one == (role and role.name)
-            cells = (
-                ["–"] * 3
-                if role is None
-                else [NAMES[role.name], f"{100 * role.share:.0f}%", f"{100 * role.baseline:.0f}%"]
-            )
+            cells = ["–"] * 3
+            if role:
+                cells = [NAMES[role.name], f"{100 * role.share:.0f}%", f"{100 * role.baseline:.0f}%"]
             cells += [f"{tensor[0, head]:.{digits}f}" for tensor, digits in
                       ((found.confidence, 2), (found.entropy, 2), (found.distance, 1))]  # fmt: skip
-            assert f"1.{head + 1} {' '.join(cells)}" in [" ".join(row.split()) for row in printed.splitlines()]
-            said = written[kind]["evidence"][0][head]
-            strongest, weakest = found.evidence(role.name, 0, head) if role else ([], [])
-            assert said == (
-                role and {
-                    name: [dict(zip(("share", "source", "target"), (round(share, 4), *pairs[index]), strict=True))
-                           for index, share in some]
-                    for name, some in (("strongest", strongest), ("weakest", weakest))
-                }
-            )  # fmt: skip
-            for name in found.names:
-                kept = written[kind]["roles"][name]
-                index = found.names.index(name)
-                assert kept["share"][0][head] == pytest.approx(float(found.shares[index, 0, head]), abs=1e-4)
-                assert kept["baseline"] == pytest.approx(float(found.baselines[index]), abs=1e-4)
+            assert f"1.{head + 1} {' '.join(cells)}" in rows
+            said, names = written[kind]["evidence"][0][head], ("strongest", "weakest")
+            some = found.evidence(role.name, 0, head) if role else ([], [])
+            assert (said is None) == (role is None)
+            assert not role or [[one["source"] for one in said[name]] for name in names] == [
+                [pairs[index][0] for index, _ in one] for one in some
+            ]
     assert {"predicted", "fed"} <= set(written["cross"]["roles"])
     words.write_text("cat Katze\n")
     assert main([*command, "--words", str(words)]) == 2
@@ -495,7 +465,8 @@ def test_a_gold_file_that_cannot_be_scored_gets_one_sentence(
 
 @pytest.mark.parametrize(
     "command", [["heads"], ["importance", "--sentences", "3", "--no-pruning"], ["align", "--layer", "1"],
-                ["align", "--score", "--gold", "GOLD"], ["translate"], ["translate", "--beam", "2"]],
+                ["align", "--score", "--gold", "GOLD"], ["translate"], ["translate", "--beam", "2"],
+                ["evaluate", "--data", "GOLD"]],
     ids=lambda command: command[-1],
 )  # fmt: skip
 def test_a_model_that_computes_nan_is_one_sentence(
@@ -512,13 +483,6 @@ def test_a_model_that_computes_nan_is_one_sentence(
     )
 
 
-def test_a_model_that_computes_nan_is_not_scored(tmp_path: Path, capsys: Any) -> None:
-    (tmp_path / "pairs.tsv").write_text("ka lo\tlo ka\n")
-    checkpoint = str(saved_overflowing(tmp_path))
-    assert main(["evaluate", "--checkpoint", checkpoint, "--data", str(tmp_path / "pairs.tsv")]) == 2
-    assert capsys.readouterr().err.startswith("error: this model computes NaN, not a number")
-
-
 @pytest.mark.slow
 def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:
     command = ["importance", "--checkpoint", "reverse", "--sentences", "5", "--json", str(tmp_path / "all.json")]
@@ -529,12 +493,6 @@ def test_importance_is_printed_and_written(capsys: Any, tmp_path: Path) -> None:
     assert found is not None and found.sentences == 5 and not found.curves["least"]
     best = found.order[-1]
     assert f"{best:20}{found.heads[best].loss:+9.4f}" in printed and "decoder.2.cross" in printed
-
-
-@pytest.mark.slow
-def test_the_probes_fit_the_bundled_model(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["heads", "--checkpoint", "en-de"]) == 0
-    assert "of 32 heads attend to the same offset" in capsys.readouterr().out
 
 
 # -- translate --------------------------------------------------------------------------------------------------------
@@ -696,40 +654,6 @@ def test_a_toy_task_is_trained_and_scored_exactly(tmp_path: Path, capsys: Any) -
     assert main(["train", "--output", str(tmp_path / "run"), "--steps", "4"]) == 0
 
 
-def test_exact_is_letter_by_letter(trained: Path) -> None:
-    model = load(trained / "checkpoint")
-    own = [one.text for one in model.translate_all(["the cat", "big dog"])]
-    assert evaluate(model, [("the cat", own[0]), ("the cat", "x"), ("big dog", own[1] + " ")]).exact == 0.5
-
-
-def test_evaluation_groups_references_and_counts(trained: Path) -> None:
-    model = load(trained / "checkpoint")
-    pairs = [
-        ("the cat", "die katze"),
-        ("big dog", "grosse hund"),
-        ("the cat", "eine katze"),
-        ("dog " * 99, "x"),
-        ("", ""),
-    ]
-    found = evaluate(model, pairs)
-    assert (found.sentences, found.references, found.untranslated, found.unmeasured) == (4, 5, 2, 2)
-    outputs = [*(one.text for one in model.translate_all(["the cat", "big dog"])), "", ""]
-    rows = [["die katze", "eine katze"], ["grosse hund"], ["x"], [""]]
-    assert found.bleu == corpus_bleu(outputs, rows) and "nrefs:2" in found.bleu_signature
-    assert len(columns(rows)) == 2
-
-
-def test_perplexity_is_that_of_the_traces() -> None:
-    """Teacher forcing in padded batches equals one trace a pair."""
-    model = tiny_pretrained()
-    pairs = [("ka lo", "mi nu re"), ("sta", "ti"), ("vu zen pol ka", "lo mi")]
-    total, tokens, measured = surprise(model, pairs, batch_tokens=64)
-    traces = [model.trace(*pair) for pair in pairs]
-    assert (tokens, measured) == (sum(len(trace.target_out) for trace in traces), 3)
-    expected = -sum(math.log(p) for trace in traces for p in trace.probabilities.tolist())
-    assert total == pytest.approx(expected, rel=1e-5)
-
-
 def test_missing_test_data_gives_a_message(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "blank.tsv").write_text("\t\n")
     for file, message in ((tmp_path / "blank.tsv", "none of the 1"), (tmp_path / "missing", "cannot be read")):
@@ -795,15 +719,6 @@ def test_the_operator_s_key_is_given_or_made(monkeypatch: pytest.MonkeyPatch) ->
         serve.find_key(False)
 
 
-def test_a_port_in_use_gives_a_message(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket() as other:
-        other.bind(("", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        assert main(["app", "--port", str(port)]) == 2
-    assert f"another program uses port {port}" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("command", [["translate"], ["evaluate", "--data", "x.tsv"], ["app"]])
 def test_an_invalid_checkpoint_gives_a_message(
     command: list[str], tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
@@ -849,31 +764,6 @@ def test_a_mistyped_command_or_option_suggests_the_nearest(
     with pytest.raises(SystemExit):
         main(["translate", "--checkpoint", "x", "--zzz"])
     assert capsys.readouterr().err.endswith("unrecognized arguments: --zzz\n")
-
-
-def test_too_long_is_the_only_input_error_named() -> None:
-    model = tiny_pretrained()
-    with pytest.raises(InputError):
-        model.encode("")
-    assert list(translate.translations(model, ["", " \t"])) == [([Translation()], None)] * 2
-
-
-def test_as_a_program(trained: Path) -> None:
-    """One process from outside: `python -m transformer` from another folder, and a reader that leaves early."""
-    command = [sys.executable, "-m", "transformer", "translate", "--checkpoint", "checkpoint", "--batch", "1"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        command, cwd=trained, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdin and process.stdout and process.stderr
-        process.stdin.write(b"the cat\n")
-        process.stdin.flush()
-        process.stdin.write(b"dog\n" * 20)
-        process.stdout.close()
-        process.stdin.close()
-        complaint = process.stderr.read()
-    assert all(line.endswith(b"was cut off") for line in complaint.splitlines()), complaint  # a tiny model seldom ends
-    assert process.returncode in (0, 141)
 
 
 @pytest.mark.parametrize("value", ["-1", "0", "nan", "inf", "x"])

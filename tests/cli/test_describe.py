@@ -157,13 +157,8 @@ def test_text_that_steers_a_terminal_does_not(checkpoint: str, capsys: pytest.Ca
 
 
 def test_output_to_a_pipe_is_utf_8(checkpoint: str) -> None:
-    """A terminal's or pipe's own encoding may know no Greek letter; and a reader may leave early."""
+    """A terminal's or pipe's own encoding may know no Greek letter."""
     command = [sys.executable, "-m", "transformer", "describe", "--checkpoint", checkpoint]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     assert done.stderr == b"" and "      γ   self_residual.norm.weight" in done.stdout.decode("utf-8")
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout and process.stderr
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode in (0, 141)

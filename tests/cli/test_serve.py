@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import random
@@ -16,13 +17,16 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.support.processes import children, gone
 from tests.support.server import APP, answers, ended_cleanly, free_port, started, until
+from tests.support.trainer import Trainer
 from transformer import startup
 from transformer.__main__ import main
 from transformer.cli import serve
@@ -196,24 +200,9 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
 
 
 @POSIX
-def test_a_page_of_another_host_gets_no_session_and_no_request_leaves(serving: tuple[int, Path]) -> None:
-    """Streamlit would look for the machine's public address on the web, and keep everybody waiting meanwhile."""
-    websockets = pytest.importorskip("websockets.sync.client")
-    from websockets.exceptions import InvalidStatus
-
-    port, log = serving
-    address = f"ws://127.0.0.1:{port}/_stcore/stream"
-    with pytest.raises(InvalidStatus, match="403"):
-        websockets.connect(address, subprotocols=["streamlit"], origin="http://evil.example")
-    with websockets.connect(address, subprotocols=["streamlit"], origin=f"http://127.0.0.1:{port}"):
-        pass
-    text = log.read_text()
-    assert "Rejecting WebSocket connection of a page with another origin" in text and "external IP" not in text
-
-
-@POSIX
 def test_pages_of_the_server_s_own_machine_get_a_session_and_others_do_not(serving: tuple[int, Path]) -> None:
-    """Streamlit lets those in on any port; an address of documentation stands for the host that the visitor called."""
+    """Streamlit lets those in on any port; an address of documentation stands for the host that the visitor called. It
+    would look for the machine's public address on the web, and keep everybody waiting meanwhile."""
     websockets = pytest.importorskip("websockets.sync.client")
     from streamlit import net_util
     from websockets.exceptions import InvalidStatus
@@ -234,6 +223,8 @@ def test_pages_of_the_server_s_own_machine_get_a_session_and_others_do_not(servi
     for origin in ("http://evil.example", "https://headscope.school.example:9", "http://localhost.evil.example"):
         assert not opens(origin)
     assert not opens("null") and not opens("file://")  # a page from a disk, or in a sandbox
+    text = serving[1].read_text()
+    assert "Rejecting WebSocket connection of a page with another origin" in text and "external IP" not in text
 
 
 @POSIX
@@ -311,27 +302,6 @@ def test_metrics_are_for_the_operator_alone(serving: tuple[int, Path], tmp_path:
     ended_cleanly(process, log)
 
 
-@POSIX
-def test_a_default_port_in_use_is_left_alone(tmp_path: Path) -> None:
-    """The real program, the default port taken by this test or by anybody: the next free one answers."""
-    log = tmp_path / "log.txt"
-    with socket.socket() as other:
-        with contextlib.suppress(OSError):
-            other.bind(("", serve.PORT))
-            other.listen()
-        process = started(log)
-        found: list[int] = []
-
-        def said() -> bool:
-            found[:] = [int(port) for port in re.findall(r"the app starts on port (\d+)", log.read_text())]
-            return bool(found) and answers(found[0])
-
-        until(said, process, log)
-        assert f"http://localhost:{found[0]}" in log.read_text()
-        process.send_signal(signal.SIGINT)
-        ended_cleanly(process, log)
-
-
 def test_only_the_program_itself_changes_what_ctrl_c_does(monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments, whole, expected in (
         (["-m"], ["python", "-m", "transformer", "app"], True),
@@ -365,6 +335,45 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+# -- its end while visitors train -------------------------------------------------------------------------------------
+
+MOMENTS = {"ahead": 0, "starting": 1, "training": 1, "ended": 0}  # and how many are at work then, besides one ahead
+
+
+@POSIX
+@pytest.mark.long
+@pytest.mark.parametrize("hits", [1, 3])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ctrl_c_during_a_training_ends_cleanly(moment: str, hits: int, tmp_path: Path) -> None:
+    """No word of it, and no process left."""
+    log, port = tmp_path / "log.txt", free_port()
+    process = started(log, "--port", str(port), "--trainings", "1")
+    until(lambda: answers(port), process, log)
+
+    async def visit() -> None:
+        trainer = Trainer(f"127.0.0.1:{port}")
+        await trainer.open()
+        until(lambda: bool(children(process.pid)), process, log)  # one is started ahead while the page is open
+        if moment != "ahead":
+            await trainer.press("training_train")
+        while moment in ("training", "ended") and (await trainer.ask())[0]["stage"] != "training":
+            await asyncio.sleep(0.1)
+        if moment == "ended":
+            await trainer.tell("command", run=next(iter(trainer.held)), do="stop")
+            while (await trainer.ask())[0]["stage"] != "done":
+                await asyncio.sleep(0.1)
+        found = set(children(process.pid))
+        assert len(found) >= MOMENTS[moment]
+        for _ in range(hits):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        await asyncio.to_thread(ended_cleanly, process, log)
+        assert gone(found)
+
+    with ThreadPoolExecutor(1) as thread:  # in this one Playwright, once used, has a loop of its own
+        thread.submit(asyncio.run, visit()).result()
 
 
 # -- no room to write -------------------------------------------------------------------------------------------------

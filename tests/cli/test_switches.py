@@ -14,7 +14,6 @@ import pytest
 from transformer.__main__ import main, parser
 from transformer.cli.common import switches
 from transformer.inference.pretrained import load
-from transformer.inference.sampling import Sampling
 from transformer.interventions.sets import NONE, Interventions
 from transformer.training.evaluation import corpus_bleu
 from transformer.training.tasks import task_pairs
@@ -73,19 +72,6 @@ def test_translate_under_switches(translate: Callable, search: list[str], switch
         assert translate(LINES, "--batch", batch, *search, "--switch", *switch.split()) == (0, wanted)
     if switch.startswith(("zero", "paint")):
         assert wanted != translate(LINES, *search)[1]
-
-
-@pytest.mark.slow
-def test_n_best_and_samples_with_a_painted_row(translate: Callable) -> None:
-    model, switch = load("sort"), "paint=2+:1_1@cross.2"
-    on, sample = Interventions.parse(switch), Sampling(temperature=2.0, seed=3)
-    many = [
-        (number, one) for number, text in enumerate(LINES, 1) for one in model.n_best(text, 3, n=3, interventions=on)
-    ]
-    wanted = [f"{number}\t{one.score:.4f}\t{one.normalised:.4f}\t{one.text}" for number, one in many]
-    assert translate(LINES, "--n-best", "3", "--switch", switch) == (0, wanted)
-    drawn = [model.translate(text, interventions=on, sample=sample).text for text in LINES]
-    assert translate(LINES, "--temperature", "2", "--seed", "3", "--switch", switch) == (0, drawn)
 
 
 def test_a_line_without_a_token_that_has_a_painted_weight_is_named(

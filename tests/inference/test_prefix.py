@@ -45,15 +45,6 @@ def test_after_another_beginning_the_most_probable_tokens_follow(changes, seed):
     assert found.log_probs == pytest.approx(probs.tolist(), abs=1e-4)
 
 
-@pytest.mark.parametrize("write", [greedy, beam])
-def test_beginnings_of_a_batch_are_those_of_each_sentence_alone(write):
-    lengths, prefixes = (7, 4, 2, 5), [[5, 9, 6], [], [8], [4, 4]]
-    model, source = lively_model(3), padded_sources(3, lengths)
-    for row, ours in enumerate(write(model, source, limit=12, prefixes=prefixes)):
-        (alone,) = write(model, source[row : row + 1, : lengths[row]], limit=12, prefixes=[prefixes[row]])
-        assert ours.ids == alone.ids and list(ours.ids[: len(prefixes[row])]) == prefixes[row]
-
-
 @variants
 def test_a_beginning_fed_at_once_equals_one_fed_step_by_step(changes):
     """Also where it ends a translation, and each row goes on after another number of tokens."""
@@ -64,13 +55,6 @@ def test_a_beginning_fed_at_once_equals_one_fed_step_by_step(changes):
         assert ours.ids == plain.ids and list(ours.ids[: len(prefix)]) == prefix
         assert ours.log_probs == pytest.approx(plain.log_probs, abs=5e-5) and ours.complete == (ours.ids[-1] == END)
     assert at_once[1].ids == (8, END)
-
-
-@pytest.mark.parametrize("write", [greedy, beam])
-def test_a_beginning_may_fill_all_but_the_last_token(write):
-    model, source = lively_model(2), padded_sources(2, (5,))
-    (found,) = write(model, source, limit=5, prefixes=[[5, 9, 6, 8]])
-    assert len(found.ids) == 5 and list(found.ids[:4]) == [5, 9, 6, 8]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])

@@ -15,6 +15,8 @@ from transformer.interventions.sets import Scale
 from transformer.texts import UserError
 from transformer.tracing.export import arrays
 
+MODEL = tiny_pretrained()
+
 BLANK = {"": "is empty", "   ": "is empty", "\n\t": "is empty", "\x00\x07": "has no readable character",
          "\ufffd": "has no readable character"}  # fmt: skip
 
@@ -26,20 +28,18 @@ def test_blank_text_is_refused_with_what_is_allowed(text: str) -> None:
 
 
 def test_too_long_text_is_refused_with_both_numbers() -> None:
-    model = tiny_pretrained()
     with pytest.raises(InputError, match=r"the source text has [\d,]+ tokens; at most 64 are allowed, shorten it"):
-        model.trace("ka " * 10_000)
+        MODEL.trace("ka " * 10_000)
     with pytest.raises(InputError, match="the target text has .* at most 9 are allowed") as caught:
-        model.trace("ka", "lo mi nu re sta ti vu zen pol", limit=9)
+        MODEL.trace("ka", "lo mi nu re sta ti vu zen pol", limit=9)
     assert caught.value.side == "target" and caught.value.tokens > caught.value.limit == 9
 
 
 def test_the_longest_allowed_text_passes() -> None:
-    model = tiny_pretrained()
-    ids = model.encode("ka lo")
-    assert model.encode("ka lo", limit=len(ids)) == ids
+    ids = MODEL.encode("ka lo")
+    assert MODEL.encode("ka lo", limit=len(ids)) == ids
     with pytest.raises(InputError):
-        model.encode("ka lo", limit=len(ids) - 1)
+        MODEL.encode("ka lo", limit=len(ids) - 1)
 
 
 ODD = [
@@ -55,8 +55,7 @@ ODD = [
 
 @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
 def test_odd_text_is_traced_and_stays_text(text: str) -> None:
-    model = tiny_pretrained()
-    trace = model.trace(text, text, limit=64)
+    trace = MODEL.trace(text, text, limit=64)
     assert trace.source_text == text
     assert trace.source_ids[-1] == 3 and not {0, 2, 3} & set(trace.source_ids[:-1])
     assert len(trace.source_labels) == len(trace.source_tokens)
@@ -69,10 +68,9 @@ def test_unknown_characters_keep_their_face() -> None:
 
 
 def test_texts_that_are_one_to_the_model_are_two_traces() -> None:
-    model = tiny_pretrained()
-    one, two = model.trace("ka \u2603", "re"), model.trace("ka \u2602", "re")
+    one, two = MODEL.trace("ka \u2603", "re"), MODEL.trace("ka \u2602", "re")
     assert one.source_ids == two.source_ids and one.source_labels != two.source_labels and one.id != two.id
-    assert model.trace("ka \u2603", "re").id == one.id
+    assert MODEL.trace("ka \u2603", "re").id == one.id
 
 
 def test_readable_shows_a_lone_mark() -> None:
@@ -80,13 +78,12 @@ def test_readable_shows_a_lone_mark() -> None:
 
 
 def test_batches_translate_as_one_by_one() -> None:
-    model = tiny_pretrained()
     texts = [*sentences()[:5], "", " ", *sentences()[5:8]]
-    for one, alone in zip(model.translate_all(texts, batch_tokens=200), map(model.translate, texts), strict=True):
+    for one, alone in zip(MODEL.translate_all(texts, batch_tokens=200), map(MODEL.translate, texts), strict=True):
         assert (str(one), one.ids, one.tokens) == (alone.text, alone.ids, alone.tokens)
         assert one.score == pytest.approx(alone.score, abs=1e-4)
     with pytest.raises(InputError, match="text 2: the source text has"):
-        model.translate_all(["ka", "ka " * 100])
+        MODEL.translate_all(["ka", "ka " * 100])
 
 
 @pytest.mark.parametrize("text", BLANK)

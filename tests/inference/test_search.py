@@ -9,7 +9,7 @@ from tests.support.sentences import typed
 from transformer.checkpoints.beam_rule import length_penalty
 from transformer.inference import search
 from transformer.inference.pretrained import load
-from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy, n_best, output_limit
+from transformer.inference.search import EXTRA_LENGTH, beam, greedy, n_best, output_limit
 
 SEEDS = (1, 2, 3, 4, 5, 6)
 variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
@@ -44,17 +44,6 @@ def _forced(model, source, ids):
     return every.gather(1, torch.tensor(ids)[:, None])[:, 0], every
 
 
-@pytest.mark.slow
-@variants
-@pytest.mark.parametrize("seed", SEEDS)
-def test_cached_equals_uncached(changes, seed):
-    model, source = lively_model(seed, **changes), padded_sources(seed, (7, 4, 2, 5, 3))
-    cached, uncached = greedy(model, source, 20), greedy(model, source, 20, cached=False)
-    for ours, plain in zip(cached, uncached, strict=True):
-        assert ours.ids == plain.ids
-        assert ours.log_probs == pytest.approx(plain.log_probs, abs=5e-5)  # without LayerNorm numbers are larger
-
-
 def test_random_models_write_varied_outputs():
     sources = {seed: padded_sources(seed, (7, 4, 2, 5, 3)) for seed in SEEDS}
     models = [(lively_model(seed, **changes), sources[seed]) for changes in VARIANTS for seed in SEEDS]
@@ -62,18 +51,6 @@ def test_random_models_write_varied_outputs():
     lengths = {len(ids) for ids in found}
     assert 20 in lengths and len(lengths) > 6  # some cut off at the limit, others ended at different steps
     assert len(set(found)) > len(found) / 4 and max(len(set(ids)) for ids in found) > 4
-
-
-@variants
-@pytest.mark.parametrize("seed", SEEDS[:3])
-def test_greedy_is_the_argmax_of_teacher_forcing(changes, seed):
-    model, source = lively_model(seed, **changes), padded_sources(seed, (7,))
-    (found,) = greedy(model, source, 12)
-    probs, every = _forced(model, source, found.ids)
-    every[:, [0, 2]] = -torch.inf  # <pad> and <s> are never written
-    assert every.argmax(-1).tolist() == list(found.ids)
-    assert found.log_probs == pytest.approx(probs.tolist(), abs=1e-5)
-    assert found.score == pytest.approx(sum(found.log_probs))
 
 
 @pytest.mark.parametrize("write", [greedy, beam])
@@ -87,31 +64,12 @@ def test_a_batch_equals_each_sentence_alone(write, seed):
 
 
 @pytest.mark.parametrize("write", [greedy, beam])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_an_output_ends_once_or_is_cut_off(write, seed):
-    for found in write(lively_model(seed), padded_sources(seed), limit=9):
-        assert 0 < len(found.ids) == len(found.log_probs) <= 9
-        assert END not in found.ids[:-1] and not {0, 2} & set(found.ids)
-        assert found.ids[-1] == END or len(found.ids) == 9
-
-
-@pytest.mark.parametrize("write", [greedy, beam])
-def test_start_and_pad_are_never_written(write):
-    model = lively_model(1)
-    model.embedding.weight[[0, 2]] *= 50  # the two pieces the model would like best
-    written = {i for seed in SEEDS for h in write(model, padded_sources(seed), limit=5) for i in h.ids}
-    assert written and not written & {0, 2}
-
-
-@pytest.mark.slow
-@variants
-@pytest.mark.parametrize("seed", SEEDS)
-def test_one_beam_is_greedy(changes, seed):
-    # With alpha > 0 a longer hypothesis may still overtake one that has ended, so only without it are they the same.
-    model, source = lively_model(seed, **changes), padded_sources(seed, (7, 4, 2, 5))
-    for ours, plain in zip(beam(model, source, 1, alpha=0.0, limit=15), greedy(model, source, 15), strict=True):
-        assert ours.ids == plain.ids
-        assert ours.log_probs == pytest.approx(plain.log_probs, abs=1e-4)
+def test_start_and_pad_are_never_written(write, monkeypatch):
+    """Though the model would like them best, after every token."""
+    model = tiny_model(1)
+    says(monkeypatch, model, {token: {0: 0.5, 2: 0.4, 5: 0.1} for token in range(model.config.vocab_size)})
+    written = {i for h in write(model, padded_sources(1), limit=5) for i in h.ids}
+    assert 5 in written and not written & {0, 2}
 
 
 @pytest.mark.slow
@@ -134,14 +92,6 @@ def test_a_wide_beam_is_an_exhaustive_search(alpha, seed):
     if alpha == 0:  # sums only fall, so that the last of n is certain too
         (five,) = n_best(model, source, (len(ordinary) + 1) ** steps, alpha, limit=steps, n=5)
         assert [list(one.ids) for one in five[:5]] == [ids for _value, ids in sorted(finished, reverse=True)[:5]]
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_beam_reports_teacher_forced_probabilities(seed):
-    model, source = lively_model(seed), padded_sources(seed, (6,))
-    (found,) = beam(model, source, 4, limit=12)
-    probs, _ = _forced(model, source, found.ids)
-    assert found.log_probs == pytest.approx(probs.tolist(), abs=1e-4)
 
 
 def test_beam_search_finds_translations_that_greedy_search_misses():
@@ -180,10 +130,6 @@ def test_length_penalty_by_hand():
     assert length_penalty(1, 0.6) == 1.0
     assert length_penalty(7, 1.0) == 2.0  # (5 + 7) / 6
     assert length_penalty(19, 0.5) == 2.0  # sqrt(24 / 6)
-
-
-def test_score_is_the_sum():
-    assert Hypothesis((5, 3), (-0.5, -0.25)).score == -0.75
 
 
 def says(monkeypatch, model, after):

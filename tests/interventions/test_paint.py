@@ -49,17 +49,6 @@ def test_of_two_for_one_row_the_later_wins() -> None:
     assert found.cross.weights[1, 1, 0, :2].tolist() == [1.0, 0.0]
 
 
-def test_decoding_goes_on_from_a_painted_row() -> None:
-    switches = Interventions((Paint(1, (0.0, 0.0, 1.0), True, Where("cross")),))
-    found = MODEL.translate(SOURCE, interventions=switches, limit=12)
-    trace = MODEL.trace(SOURCE, found.text, interventions=switches)
-    plain = MODEL.translate(SOURCE, limit=12)
-    assert found.tokens[0] == plain.tokens[0] and found.tokens != plain.tokens
-    own = MODEL.trace(SOURCE, interventions=switches, limit=12)
-    assert own.target_out == found.tokens and trace.cross.weights[0, 0, 1, 2] == 1.0
-    assert torch.equal(own.cross.weights[..., 1:, 2], torch.ones_like(own.cross.weights[..., 1:, 2]))
-
-
 @pytest.mark.parametrize(
     "search, switch",
     [

@@ -31,6 +31,8 @@ def test_weights_and_tokens_are_those_of_the_trace(trace: Trace) -> None:
     assert compute(trace, "largest_key", **place) == trace.source_labels[column]
     assert compute(trace, "largest_cell", **place) == f"3,{column + 1}"
     assert compute(trace, "weight", **place, column=column + 1) == pytest.approx(float(weights[2, column]))
+    read = trace.source_labels[int(trace.encoder_self.weights[1, 0, -1].argmax())]
+    assert compute(trace, "largest_key", kind="encoder_self", layer=2, head=1, row="</s>") == read
     assert compute(trace, "row_sum", **place) == pytest.approx(1, abs=1e-6)
     assert compute(trace, "even_weight", side="source") == 1 / len(trace.source_ids)
     p = weights[2].double()
@@ -142,6 +144,7 @@ def test_what_counts_as_right() -> None:
     number = Question("number", "?", tolerance=0.05)
     assert is_right(number, "0.52", 0.5) and is_right(number, "0,52", 0.5) and not is_right(number, "0.56", 0.5)
     assert not is_right(number, "about half", 0.5)
+    assert is_right(Question("number", "?"), "0.3", 0.1 + 0.2)  # without a tolerance only rounding is forgiven
     assert is_right(number, "０．５", 0.5) and is_right(number, ".5", 0.5) and is_right(number, ",5", 0.5)
     assert is_right(number, "\u22120.5", -0.5) and is_right(number, "－０，５", -0.5) and not is_right(number, ".", 0.5)
     assert is_right(Question("shape", "?"), "［１，８］", (1, 8))

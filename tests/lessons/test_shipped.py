@@ -310,7 +310,8 @@ def test_the_first_two_rows_of_the_head_that_is_shown_look_at_words(traces: list
 def test_most_short_sentences_do_not_need_cross_attention_of_layer_3(model: Pretrained, traces: list[Trace]) -> None:
     asked = by_title("reading-heads", "Does a head matter?")
     assert "For most short sentences it is the same" in asked.why
-    assert [asked.answer_for(model, trace) for trace in traces] == [trace.target_text for trace in traces]
+    same = [asked.answer_for(model, trace) == trace.target_text for trace in traces]
+    assert sum(same) > len(traces) / 2
 
 
 def test_a_cell_that_a_stop_presses_can_be_seen(settings: dict[str, tuple[Pretrained, list[Trace]]]) -> None:

@@ -52,18 +52,12 @@ def test_whole_numbers_have_bounds(name: str) -> None:
         ({"smoothing": 1}, "smoothing is 1; choose a number from 0 up to, not including, 1"),
         ({"dropout": -0.1}, "dropout is -0.1"),
         ({"dropout": True}, "dropout is True"),
-        (
-            {"heads": 3},
-            "d_model is 64 with 3 heads; choose an even d_model that is divisible by the heads, for example 60",
-        ),
+        ({"heads": 3}, "d_model is 64 with 3 heads; choose an even d_model that is divisible by .*, for example 60"),
         ({"heads": 1, "d_model": 9}, "d_model is 9 with 1 heads; .* for example 8"),
         ({"shortest": 11}, "the shortest length 11 is above the longest, 10; choose"),
         ({"task": "shift", "shift": 26}, "shift is 26; with 26 symbols choose a whole number from 1 to 25"),
         ({"task": "shift", "shift": 0}, "shift is 0"),
-        (
-            {"alphabet": 2, "shortest": 3, "longest": 3},
-            "2 symbols make only 8 different inputs of length 3, and 100 are needed",
-        ),
+        ({"alphabet": 2, "shortest": 3, "longest": 3}, "2 symbols make only 8 .* of length 3, and 100 are needed"),
         ({"pairs": SQUARES}, "the task reverse makes its own pairs; for your 60 pairs choose the task own"),
         ({"task": "own"}, "the number of different pairs is 0; give 2 to 2,000"),
         ({"task": "own", "pairs": 5}, "pairs is 5; give a list of pairs of texts"),
@@ -75,7 +69,7 @@ def test_whole_numbers_have_bounds(name: str) -> None:
         ),
         (
             {"layers": 6, "d_model": 256, "heads": 8, "d_k": 512},
-            "this model has 41,...,... parameters, and the limit here is 7,500,000",
+            "41,...,... parameters, and the limit here is 7,500,000",
         ),
     ],
 )
@@ -130,13 +124,6 @@ def test_recorded_steps(steps: int, size: int, count: int) -> None:
     assert count <= len(found) <= MOST and len(found) * size <= max(LARGEST, 2 * size)
     gaps = [later - step for step, later in pairwise(found)]
     assert max(gaps[: len(gaps) // 2]) <= max(gaps[len(gaps) // 2 :])  # denser at the beginning
-
-
-def test_frames_of_any_experiment_fit_the_limits() -> None:
-    largest = Experiment(layers=6, heads=8, d_model=64, shortest=32, longest=32)
-    cells = 3 * 33 * 33 * largest.layers * largest.heads
-    assert 10 < len(largest.recorded) < MOST and len(largest.recorded) * cells <= LARGEST
-    assert len(Experiment(steps=5000).recorded) == MOST
 
 
 # -- the recipe ------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 from typing import Any
@@ -43,18 +44,6 @@ def opened() -> Checked:
     return checked
 
 
-def test_a_written_message_is_read_back() -> None:
-    stream = io.BytesIO()
-    write(stream, "pulse", {"step": 3, "seconds": 0.5})
-    write(stream, "done", {"reason": "steps", "step": 5}, b"zip")
-    stream.seek(0)
-    assert read(stream) == Message("pulse", {"step": 3, "seconds": 0.5})
-    assert read(stream) == Message("done", {"reason": "steps", "step": 5}, b"zip")
-    assert read(stream) is None
-    with pytest.raises(ValueError):
-        write(stream, "pulse", {"seconds": float("nan")})
-
-
 def test_frames_and_openings_are_received_unchanged() -> None:
     """The real types, through the bytes and the checks."""
     first = Opening.from_dict(opening().values)
@@ -70,6 +59,18 @@ def test_frames_and_openings_are_received_unchanged() -> None:
     checked.frame(messages[1])
     assert Opening.from_dict(messages[0].values) == first and checked.bytes_a_frame == first.frame_bytes
     assert Frame.from_message(messages[1].values, messages[1].body) == sent
+
+
+def test_weights_of_a_frame_lie_by_kind_layer_head_query_key() -> None:
+    made, weights = Opening.from_dict(opening().values), bytes(range(fake_worker.BYTES))
+    sent = Frame.from_message(frame(1).values, weights)
+    found = sent.attention(made)
+    shapes = {"encoder_self": (2, 5, 3, 3), "decoder_self": (2, 5, 2, 2), "cross": (2, 5, 2, 3)}
+    assert [(kind, array.shape) for kind, array in found.items()] == list(shapes.items())
+    assert found["encoder_self"][0, 0, 0, 1] == 1 and found["cross"][-1, -1, -1, -1] == 189
+    assert found["decoder_self"][1, 2, 1, 0] == 90 + (1 * 5 + 2) * 4 + 2
+    with pytest.raises(ValueError, match="189 bytes of weights do not fit; a frame has 190"):
+        dataclasses.replace(sent, weights=weights[1:]).attention(made)
 
 
 @given(st.binary(max_size=200))

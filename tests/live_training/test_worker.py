@@ -191,13 +191,6 @@ def test_invalid_first_messages_are_errors(first: Any, kind: type[Exception], er
         train(first, NO_COMMANDS, Heard())  # type: ignore[arg-type]
 
 
-def test_the_worker_ends_at_its_time_limit() -> None:
-    heard = Heard()
-    train({"experiment": ENDLESS.to_dict(), "seconds": 0.2}, NO_COMMANDS, heard)  # type: ignore[arg-type]
-    kind, values, body = heard.sent[-1]
-    assert kind == "done" and values["reason"] == "time" and 0 < values["step"] < 5000 and read_zip(body)
-
-
 @pytest.mark.parametrize(
     ("error", "text"),
     [

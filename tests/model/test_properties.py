@@ -174,6 +174,7 @@ def test_greedy_writes_the_most_probable_tokens_of_a_traced_pass(data: st.DataOb
         log_probs[:, [config.pad_id, config.start_id]] = -math.inf
         assert (log_probs.amax(-1) - of_chosen).max() < 1e-4  # the likeliest, or one that rounding cannot tell from it
         ended = found.ids[-1] == config.end_id
+        assert not ({config.pad_id, config.start_id} - {config.end_id}) & set(found.ids)
         assert ended or len(found.ids) == output_limit(model, batch.sources[row], limit)
         assert config.end_id not in found.ids[:-1]
 

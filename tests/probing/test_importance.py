@@ -41,33 +41,33 @@ from transformer.probing.probes import probe_pairs
 from transformer.tracing.finite import NotFiniteError
 from transformer.training.evaluation import surprise
 
+MODEL = tiny_pretrained()
+
 PAIRS = [("ka lo mi", "lo mi"), ("vu ti", "ti vu ka"), ("mi", "ka lo")]
 
 
 def test_a_model_without_heads_is_the_switch_zero() -> None:
-    model = tiny_pretrained()
     heads = [("encoder_self", 0, 1), ("decoder_self", 1, 0), ("cross", 1, 1)]
-    changed = without(model, heads)
+    changed = without(MODEL, heads)
     switches = Interventions.parse("zero=encoder_self.1.2,decoder_self.2.1,cross.2.2")
     for source, target in PAIRS:
-        expected = model.trace(source, target, interventions=switches)
+        expected = MODEL.trace(source, target, interventions=switches)
         torch.testing.assert_close(
             changed.trace(source, target).logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4
         )
-        assert changed.translate(source).text == model.translate(source, interventions=switches).text
-    whole = without(model, [])
+        assert changed.translate(source).text == MODEL.translate(source, interventions=switches).text
+    whole = without(MODEL, [])
     torch.testing.assert_close(
-        whole.trace(*PAIRS[0]).logits.clone(), model.trace(*PAIRS[0]).logits.clone(), atol=1e-5, rtol=1e-4
+        whole.trace(*PAIRS[0]).logits.clone(), MODEL.trace(*PAIRS[0]).logits.clone(), atol=1e-5, rtol=1e-4
     )
 
 
 @pytest.mark.parametrize("skip", ["encoder.1.self", "encoder.2.ff", "decoder.1.cross", "decoder.2.self"])
 def test_a_model_without_a_sub_layer_is_the_switch_skip(skip: str) -> None:
-    model = tiny_pretrained()
-    changed = without(model, sub_layers(model.config)[skip])
-    expected = model.trace(*PAIRS[0], interventions=Interventions.parse(f"skip={skip}"))
+    changed = without(MODEL, sub_layers(MODEL.config)[skip])
+    expected = MODEL.trace(*PAIRS[0], interventions=Interventions.parse(f"skip={skip}"))
     torch.testing.assert_close(changed.trace(*PAIRS[0]).logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4)
-    assert len(sub_layers(model.config)["decoder.1"]) == 3
+    assert len(sub_layers(MODEL.config)["decoder.1"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,6 @@ def test_a_part_that_the_model_lacks_is_named(part: Any, said: str) -> None:
 
 
 def test_layers_before_the_change_run_once_for_all_models() -> None:
-    model = tiny_pretrained()
     seen: dict[bytes, torch.Tensor] = {}
     sizes = []
     for parts in (
@@ -96,9 +95,9 @@ def test_layers_before_the_change_run_once_for_all_models() -> None:
         [("cross", 1, 0)],
         [("decoder_self", 0, 1)],
         [("encoder_self", 1, 1), ("cross", 1, 1)],
-        sub_layers(model.config)["encoder.1"],
+        sub_layers(MODEL.config)["encoder.1"],
     ):
-        fast, plain = without(model, parts, seen=seen), without(model, parts)
+        fast, plain = without(MODEL, parts, seen=seen), without(MODEL, parts)
         assert surprise(fast, PAIRS) == surprise(plain, PAIRS)
         sources = [source for source, _ in PAIRS]
         assert [one.text for one in fast.translate_all(sources)] == [one.text for one in plain.translate_all(sources)]
@@ -108,53 +107,34 @@ def test_layers_before_the_change_run_once_for_all_models() -> None:
     assert sizes[0] > 0 and sizes == sizes[:1] * 5
 
 
-def test_the_mean_takes_the_place_of_a_head() -> None:
-    model = tiny_pretrained()
-    means = mean_outputs(model, PAIRS)
-    rows = torch.cat([model.trace(*pair).cross.head_outputs[0, 1] for pair in PAIRS])
-    torch.testing.assert_close(means["cross", 0, 1], rows.mean(0).clone())
-    trace = model.trace(*PAIRS[0])
-
-    def put(outputs: torch.Tensor) -> torch.Tensor:
-        changed = outputs.clone()
-        changed[:, 1] = means["cross", 0, 1]
-        return changed
-
-    expected = model.retrace(trace, edits={"decoder.0.cross.head_outputs": put})
-    found = without(model, [("cross", 0, 1)], means).trace(*PAIRS[0])
-    torch.testing.assert_close(found.logits.clone(), expected.logits.clone(), atol=1e-4, rtol=1e-4)
-
-
 @pytest.mark.parametrize("way", ["zero", "mean"])
 def test_effects_are_differences_of_the_loss(way: str) -> None:
-    model = tiny_pretrained()
-    heads = all_heads(model.config)
+    heads = all_heads(MODEL.config)
     done: list[tuple[int, int]] = []
     groups = {"one": heads[:1], "none": []}
-    found = effects(model, PAIRS, groups, way, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
+    found = effects(MODEL, PAIRS, groups, way, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
     assert done == [(1, 2), (2, 2)] and found["none"].loss == pytest.approx(0, abs=1e-6)
-    means = mean_outputs(model, PAIRS) if way == "mean" else None
-    before, after = (surprise(one, PAIRS) for one in (model, without(model, heads[:1], means)))
+    means = mean_outputs(MODEL, PAIRS) if way == "mean" else None
+    before, after = (surprise(one, PAIRS) for one in (MODEL, without(MODEL, heads[:1], means)))
     assert found["one"].loss == pytest.approx(after[0] / after[1] - before[0] / before[1], abs=1e-6)
     assert found["none"].score == 0 and found["none"].low == found["none"].high == 0
     with pytest.raises(Stopped):
-        effects(model, PAIRS, groups, progress=lambda done, total: False)
+        effects(MODEL, PAIRS, groups, progress=lambda done, total: False)
     with pytest.raises(ValueError, match="no sentence pairs"):
-        effects(model, [], groups)
+        effects(MODEL, [], groups)
 
 
 def test_the_gradients_estimate_by_finite_differences() -> None:
     """For one pair with one row: I_h before normalising is |d loss / d s|, where s multiplies the head's output."""
-    model = tiny_pretrained()
     pair, by = ("ka lo", "mi"), 1e-3
-    found = gradient_importance(model, [pair])
-    assert set(found) == set(all_heads(model.config))
+    found = gradient_importance(MODEL, [pair])
+    assert set(found) == set(all_heads(MODEL.config))
     for kind in ("encoder_self", "decoder_self", "cross"):
-        norms = sum(found[kind, 0, head] ** 2 for head in range(model.config.heads))
+        norms = sum(found[kind, 0, head] ** 2 for head in range(MODEL.config.heads))
         assert norms == pytest.approx(1)
-    trace = model.trace(*pair)
+    trace = MODEL.trace(*pair)
     estimates = []
-    for head in range(model.config.heads):
+    for head in range(MODEL.config.heads):
         total = 0.0
         for row in range(len(trace.target_out_ids)):
 
@@ -164,7 +144,7 @@ def test_the_gradients_estimate_by_finite_differences() -> None:
                 return changed
 
             up, down = (
-                model.retrace(trace, edits={"decoder.0.cross.head_outputs": lambda x, f=1 + sign * by: scaled(x, f)})
+                MODEL.retrace(trace, edits={"decoder.0.cross.head_outputs": lambda x, f=1 + sign * by: scaled(x, f)})
                 .probabilities.log().sum()
                 for sign in (1, -1)
             )  # fmt: skip
@@ -224,15 +204,14 @@ def test_nothing_is_measured_without_pairs(measured: Callable[..., object]) -> N
 
 
 def test_pruning_ends_without() -> None:
-    model = tiny_pretrained()
-    order = random_orders(model.config, 2)[1]
-    assert sorted(order) == sorted(all_heads(model.config)) and order != random_orders(model.config, 2)[0]
-    curve = pruning_curve(model, PAIRS, order, every=5)
+    order = random_orders(MODEL.config, 2)[1]
+    assert sorted(order) == sorted(all_heads(MODEL.config)) and order != random_orders(MODEL.config, 2)[0]
+    curve = pruning_curve(MODEL, PAIRS, order, every=5)
     assert curve.left[0] == len(order) and curve.left[-1] == 0 and len(curve.score) == len(curve.left)
-    last = without(model, order)
+    last = without(MODEL, order)
     assert [last.translate(source).text for source, _ in PAIRS]
     with pytest.raises(Stopped):
-        pruning_curve(model, PAIRS, order, progress=lambda done, total: False)
+        pruning_curve(MODEL, PAIRS, order, progress=lambda done, total: False)
 
 
 def test_rank_correlation_by_hand() -> None:
@@ -249,23 +228,22 @@ def test_rank_correlation_by_hand() -> None:
 
 @pytest.mark.slow
 def test_a_survey_is_written_and_read_again() -> None:
-    model = tiny_pretrained()
     done: list[tuple[int, int]] = []
-    found = survey(model, PAIRS, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
+    found = survey(MODEL, PAIRS, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
     total = done[-1][1]
     assert [one for one, _ in done] == list(range(1, total + 1))
     assert len(found.curves["random"]) == 10 and len(found.curves["least"]) == 1
     assert found.order[0] == min(found.heads, key=lambda name: found.heads[name].loss)
-    nats, tokens, _ = surprise(model, PAIRS)
+    nats, tokens, _ = surprise(MODEL, PAIRS)
     assert found.loss == pytest.approx(nats / tokens) and found.sentences == 3
-    changed = effects(model, PAIRS, {"cross.1.1": [("cross", 0, 0)]}, "mean")["cross.1.1"]
+    changed = effects(MODEL, PAIRS, {"cross.1.1": [("cross", 0, 0)]}, "mean")["cross.1.1"]
     assert found.means["cross.1.1"] == changed and found.parts["encoder.1"].score is not None
     assert -1 <= found.agreement() <= 1
-    again = from_json(to_json(found), model.config)
+    again = from_json(to_json(found), MODEL.config)
     assert again is not None and again.order == tuple(found.order)
     assert again.heads["cross.2.1"].loss == pytest.approx(found.heads["cross.2.1"].loss, rel=1e-4, abs=1e-9)
     assert again.curves["most"][0].left == found.curves["most"][0].left
-    other = dataclasses.replace(model.config, heads=1)
+    other = dataclasses.replace(MODEL.config, heads=1)
     assert from_json(to_json(found), other) is None and from_json("{}", other) is None and from_json("[", other) is None
 
 

@@ -1,4 +1,4 @@
-"""Neurons over many sentence pairs: the numbers equal those of a plain loop over traces, whatever the batches."""
+"""Neurons over many sentence pairs: the numbers are those of single traces, whatever the batches."""
 
 from __future__ import annotations
 
@@ -19,59 +19,33 @@ TEXTS = list(dict.fromkeys(sentences()))
 PAIRS: list[Pair] = list(zip(TEXTS[:9], TEXTS[20:29], strict=True))
 
 
-def plainly(model: Pretrained, stack: str) -> dict[tuple[int, int], list[tuple[float, int, int]]]:
-    """(layer, neuron) -> (activation, sentence, token) of every token, over traces of one pair at a time."""
-    strongest: dict[tuple[int, int], list[tuple[float, int, int]]] = {}
-    for sentence, (source, target) in enumerate(PAIRS):
-        trace = model.trace(source, target)
-        rows = (trace.encoder_ff if stack == "encoder" else trace.decoder_ff).activation.tolist()
-        for layer, tokens in enumerate(rows):
-            for token, values in enumerate(tokens):
-                for neuron, value in enumerate(values):
-                    strongest.setdefault((layer, neuron), []).append((value, sentence, token))
-    return strongest
+def plainly(model: Pretrained, stack: str) -> list[torch.Tensor]:
+    """The activations of each pair, by a trace of its own: [layer, neuron, token]."""
+    traces = [model.trace(*pair) for pair in PAIRS]
+    return [getattr(trace, f"{stack}_ff").activation.transpose(1, 2) for trace in traces]
 
 
 @pytest.mark.parametrize(
     ("changes", "batch_tokens"),
     [({}, 1), ({}, 9_999), ({"activation": "gelu", "encoder_layers": 1}, 40), ({"norm": "pre"}, 40)],
 )
-def test_the_numbers_are_those_of_a_loop_whatever_the_batches(changes: dict, batch_tokens: int) -> None:
+def test_the_numbers_are_those_of_single_traces_whatever_the_batches(changes: dict, batch_tokens: int) -> None:
     model = pretrained_variant(**changes)
     statistics = neuron_statistics(model, PAIRS, batch_tokens=batch_tokens)
     above = ACTIVE[model.config.activation]
     assert (statistics.pairs, statistics.threshold) == (9, above)
     for stack in STACKS:
-        counted, wanted = statistics.stack(stack), plainly(model, stack)
-        layers = max(layer for layer, _ in wanted) + 1
-        assert counted.counts.shape == (layers, D_FF) and counted.values.shape == (layers, D_FF, TOP_TOKENS)
-        for (layer, neuron), values in wanted.items():
-            assert counted.tokens == len(values)
-            close = sum(abs(abs(value) - above) < 1e-5 for value, _, _ in values) if above else 0
-            count = sum(abs(value) > above for value, _, _ in values)
-            assert abs(counted.counts[layer, neuron].item() - count) <= close
-            mean = sum(value for value, _, _ in values) / len(values)
-            assert counted.mean[layer, neuron].item() == pytest.approx(mean, abs=1e-5)
-            first = sorted((value for value, _, _ in values), reverse=True)[:TOP_TOKENS]
-            assert counted.values[layer, neuron].tolist() == pytest.approx(first, abs=1e-5)
-            value_at = {(sentence, token): value for value, sentence, token in values}
-            where = zip(
-                counted.sentences[layer, neuron].tolist(), counted.positions[layer, neuron].tolist(), strict=True
-            )  # fmt: skip
-            read = [value_at[position] for position in where]
-            assert read == pytest.approx(counted.values[layer, neuron].tolist(), abs=1e-5)
-
-
-def test_no_token_stands_twice_among_the_strongest() -> None:
-    statistics = neuron_statistics(pretrained_variant(), PAIRS, batch_tokens=30)
-    for stack in STACKS:
-        side = statistics.stack(stack)
-        for layer in range(2):
-            for neuron in range(D_FF):
-                positions = list(
-                    zip(side.sentences[layer, neuron].tolist(), side.positions[layer, neuron].tolist(), strict=True)
-                )
-                assert len(set(positions)) == TOP_TOKENS
+        counted, by_pair = statistics.stack(stack), plainly(model, stack)
+        wanted = torch.cat(by_pair, -1)
+        assert counted.tokens == wanted.shape[-1]
+        close = ((wanted.abs() - above).abs() < 1e-5).sum(-1) if above else 0  # rounding decides
+        assert ((counted.counts - (wanted.abs() > above).sum(-1)).abs() <= close).all()
+        near = {"rtol": 0, "atol": 1e-5, "check_dtype": False}
+        torch.testing.assert_close(counted.mean, wanted.mean(-1), **near)
+        torch.testing.assert_close(counted.values, wanted.sort(-1, descending=True).values[..., :TOP_TOKENS], **near)
+        starts = torch.tensor([0, *(pair.shape[-1] for pair in by_pair)]).cumsum(0)
+        read = wanted.gather(-1, starts[counted.sentences.long()] + counted.positions)
+        torch.testing.assert_close(counted.values, read, **near)
 
 
 def test_never_and_always() -> None:

@@ -14,6 +14,8 @@ from transformer.interventions.sets import Interventions
 from transformer.probing.patching import head_places, layer_places, recovery, stream_places, sub_layer_places
 from transformer.tracing.patch import PatchError, Place
 
+MODEL = tiny_pretrained()
+
 FIRST, SECOND = ("ka lo mi", "lo mi"), ("ka lo vu", "lo vu")
 
 
@@ -31,17 +33,15 @@ def test_patching_everything_gives_the_other_sentence(changes: dict[str, str]) -
 
 
 def test_patching_nothing_changes_nothing() -> None:
-    model = tiny_pretrained()
-    first = model.trace(*FIRST)
-    assert torch.equal(model.patch(first, model.trace(*SECOND), []).logits, first.logits)
+    first = MODEL.trace(*FIRST)
+    assert torch.equal(MODEL.patch(first, MODEL.trace(*SECOND), []).logits, first.logits)
     places = [Place("update", "encoder.0.self"), Place("head_outputs", "decoder.1.cross", 1, 0)]
-    torch.testing.assert_close(model.patch(first, first, places).logits.clone(), first.logits.clone())
+    torch.testing.assert_close(MODEL.patch(first, first, places).logits.clone(), first.logits.clone())
 
 
 def test_a_head_at_one_token() -> None:
-    model = tiny_pretrained()
-    first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
-    found = model.patch(first, second, [Place("head_outputs", "decoder.0.cross", 1, 2)]).cross.head_outputs[0]
+    first, second = (MODEL.trace(*pair) for pair in (FIRST, SECOND))
+    found = MODEL.patch(first, second, [Place("head_outputs", "decoder.0.cross", 1, 2)]).cross.head_outputs[0]
     expected = first.cross.head_outputs[0].clone()
     expected[1, 2] = second.cross.head_outputs[0, 1, 2]
     assert torch.equal(found, expected)
@@ -74,23 +74,22 @@ def test_recovery_of_every_place_alone(changes: dict[str, Any], switches: str) -
 
 
 def test_the_grids_name_every_head_and_every_token() -> None:
-    model = tiny_pretrained()
-    trace, config = model.trace(*FIRST), model.config
-    grids = head_places(model)
+    trace, config = MODEL.trace(*FIRST), MODEL.config
+    grids = head_places(MODEL)
     assert [len(grids[kind]) for kind in ("encoder_self", "cross")] == [
         config.encoder_layers * config.heads, config.decoder_layers * config.heads,
     ]  # fmt: skip
     assert len(set(grids["decoder_self"])) == config.decoder_layers * config.heads
-    assert layer_places(model)["decoder_self"] == [
+    assert layer_places(MODEL)["decoder_self"] == [
         Place("head_outputs", f"decoder.{layer}.self") for layer in range(config.decoder_layers)
     ]
-    streams = stream_places(model, trace)
+    streams = stream_places(MODEL, trace)
     assert streams["encoder"] == [
         Place("leaves", f"encoder.{layer}.ff", token=token)
         for layer in range(config.encoder_layers)
         for token in range(len(trace.source_ids))
     ]
-    updates = sub_layer_places(model, trace)
+    updates = sub_layer_places(MODEL, trace)
     assert updates["decoder"] == [
         Place("update", f"decoder.{layer}.{part}", token=token)
         for layer in range(config.decoder_layers)
@@ -101,9 +100,8 @@ def test_the_grids_name_every_head_and_every_token() -> None:
 
 def test_a_sub_layer_at_one_token() -> None:
     """Only that token's row of the sum after it changes, by the difference of the two updates."""
-    model = tiny_pretrained()
-    first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
-    found = model.patch(first, second, [Place("update", "decoder.0.self", token=2)]).decoder_self
+    first, second = (MODEL.trace(*pair) for pair in (FIRST, SECOND))
+    found = MODEL.patch(first, second, [Place("update", "decoder.0.self", token=2)]).decoder_self
     expected = first.decoder_self.sum[0].clone()
     expected[2] += second.decoder_self.update[0, 2] - first.decoder_self.update[0, 2]
     torch.testing.assert_close(found.sum[0].clone(), expected)
@@ -111,42 +109,37 @@ def test_a_sub_layer_at_one_token() -> None:
 
 
 def test_what_cannot_be_patched_gets_one_sentence() -> None:
-    model = tiny_pretrained()
-    first = model.trace(*FIRST)
+    first = MODEL.trace(*FIRST)
     with pytest.raises(PatchError, match="nothing to recover"):
-        recovery(model, first, first, [Place("leaves", "decoder.0.ff")], 0, 5)
+        recovery(MODEL, first, first, [Place("leaves", "decoder.0.ff")], 0, 5)
     for step, token in ((9, 5), (-1, 5), (0, 5000), (0, -1)):
         with pytest.raises(PatchError, match=f"no token {token} at step {step} to watch; there are 3 steps"):
-            recovery(model, first, model.trace(*SECOND), [], step, token)
+            recovery(MODEL, first, MODEL.trace(*SECOND), [], step, token)
     other = pretrained_variant(d_model=30)
     place, elsewhere = Place("update", "decoder.0.self"), other.trace(*SECOND)
     with pytest.raises(PatchError, match="decoder.0.self.update has the sizes .* patch traces of one model"):
-        model.patch(first, elsewhere, [place])
+        MODEL.patch(first, elsewhere, [place])
     with pytest.raises(PatchError, match="patch traces of one model"):
-        recovery(model, first, elsewhere, [place], 0, 5)
+        recovery(MODEL, first, elsewhere, [place], 0, 5)
     with pytest.raises(PatchError, match="'decoder.0.self' is not a place; write Place"):
-        model.patch(first, first, ["decoder.0.self"])  # type: ignore[list-item]
+        MODEL.patch(first, first, ["decoder.0.self"])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
     "place, said",
     [
         (Place("leaves", "decoder.99.ff"), "asks for layer 99; the decoder has 2, counted from 0"),
-        (
-            Place("head_outputs", "cross.0", 3),
-            "decoder.0.cross.head_outputs has no head 3; there are 3, counted from 0",
-        ),
+        (Place("head_outputs", "cross.0", 3), "decoder.0.cross.head_outputs has no head 3; there are 3"),
         (Place("update", "encoder.1.self", token=99), "has no token 99; there are "),
         (Place("update", "encoder.1.self", token=1, other=99), "has no token 99; there are "),
     ],
     ids=str,
 )
 def test_a_place_that_the_model_lacks_gets_one_sentence(place: Place, said: str) -> None:
-    model = tiny_pretrained()
-    first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
+    first, second = (MODEL.trace(*pair) for pair in (FIRST, SECOND))
     for patched in (
-        lambda: model.patch(first, second, [place]),
-        lambda: recovery(model, first, second, [place], 1, second.target_out_ids[1]),
+        lambda: MODEL.patch(first, second, [place]),
+        lambda: recovery(MODEL, first, second, [place], 1, second.target_out_ids[1]),
     ):
         with pytest.raises(PatchError, match=re.escape(said)):
             patched()
@@ -176,32 +169,30 @@ def test_what_is_no_place_is_refused_when_it_is_made(place: tuple[Any, ...], sai
 
 def test_chosen_tokens_of_pairs_of_unequal_length() -> None:
     """The encoder's output of some tokens is all that the decoder knows of them; one row of it is put elsewhere."""
-    model = tiny_pretrained()
-    first, longer = model.trace(*FIRST), model.trace("ka lo mi vu ti", "lo mi vu ti ka")
-    sources, last = len(first.source_ids), model.config.encoder_layers - 1
+    first, longer = MODEL.trace(*FIRST), MODEL.trace("ka lo mi vu ti", "lo mi vu ti ka")
+    sources, last = len(first.source_ids), MODEL.config.encoder_layers - 1
     assert len(longer.source_ids) > sources and len(longer.target_in_ids) > len(first.target_in_ids)
     places = [Place("leaves", f"encoder_ff.{last}", token=1, other=sources)]
-    patched = model.patch(first, longer, places)
+    patched = MODEL.patch(first, longer, places)
     wanted = first.encoder_ff.leaves[last].clone()
     wanted[1] = longer.encoder_ff.leaves[last, sources]
     assert torch.equal(patched.encoder_ff.leaves[last], wanted)
     step, there = len(first.target_in_ids) - 1, len(longer.target_in_ids) - 1
-    place = Place("leaves", f"decoder.{model.config.decoder_layers - 1}.ff", token=step, other=there)
+    place = Place("leaves", f"decoder.{MODEL.config.decoder_layers - 1}.ff", token=step, other=there)
     token = int(longer.logits[there].argmax())
-    found = recovery(model, first, longer, [place, *places], step, token, other_step=there)
+    found = recovery(MODEL, first, longer, [place, *places], step, token, other_step=there)
     assert found.values[0] == pytest.approx(1, abs=1e-4)  # the row that the logits are made of
     watched = [one.logits[at].log_softmax(-1)[token] for one, at in ((patched, step), (first, step), (longer, there))]
     assert found.values[1] == pytest.approx(float((watched[0] - watched[1]) / (watched[2] - watched[1])), abs=1e-3)
     with pytest.raises(PatchError, match="rows in one trace and .* choose rows, for example Place.*token=1, other=2"):
-        model.patch(first, longer, [Place("leaves", "encoder.0.ff")])
+        MODEL.patch(first, longer, [Place("leaves", "encoder.0.ff")])
     same = [Place("leaves", "encoder.0.ff", token=1, other=1)]
-    assert torch.equal(model.patch(first, first, same).logits, first.logits)
+    assert torch.equal(MODEL.patch(first, first, same).logits, first.logits)
 
 
 def test_patching_reports_every_batch_and_stops() -> None:
-    model = tiny_pretrained()
-    first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
-    places = [place for some in head_places(model).values() for place in some]
+    first, second = (MODEL.trace(*pair) for pair in (FIRST, SECOND))
+    places = [place for some in head_places(MODEL).values() for place in some]
     seen: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> bool:
@@ -209,9 +200,9 @@ def test_patching_reports_every_batch_and_stops() -> None:
         return True
 
     token = second.target_out_ids[1]
-    asked = (model, first, second, places, 1, token)
+    asked = (MODEL, first, second, places, 1, token)
     assert recovery(*asked, progress) == recovery(*asked)
-    layers = model.config.encoder_layers + model.config.decoder_layers
+    layers = MODEL.config.encoder_layers + MODEL.config.decoder_layers
     assert len(seen) == layers and seen == sorted(seen) and seen[-1] == (len(places), len(places))
     with pytest.raises(Stopped):
         recovery(*asked, lambda done, total: False)

@@ -19,6 +19,8 @@ from transformer.text.tokenizer import Tokenizer
 from transformer.training.evaluation import surprise
 from transformer.training.tasks import task_pairs
 
+MODEL = tiny_pretrained()
+
 TEXTS = list(dict.fromkeys(sentences()))
 PAIRS = list(zip(TEXTS[:11], TEXTS[20:31], strict=True))
 DIGITS = task_pairs("sort", 10, (3, 6), 1)
@@ -83,10 +85,9 @@ def test_perplexity_ignores_the_padding_of_its_batch(switches: str) -> None:
 
 
 def test_a_source_that_does_not_fit_with_its_padding_is_left_out() -> None:
-    model = tiny_pretrained()
-    assert surprise(model, PAIRS, interventions=parse("pad=64"))[2] == 0
+    assert surprise(MODEL, PAIRS, interventions=parse("pad=64"))[2] == 0
     with pytest.raises(InputError, match="64 pad tokens"):
-        probe(model, PAIRS, parse("pad=64"))
+        probe(MODEL, PAIRS, parse("pad=64"))
 
 
 def test_progress_is_reported_and_can_stop() -> None:
@@ -111,20 +112,18 @@ def test_progress_is_reported_and_can_stop() -> None:
 
 
 def test_unmeasurable_input_is_an_error() -> None:
-    model = tiny_pretrained()
     with pytest.raises(ValueError, match="no sentence pair"):
-        probe(model, [])
+        probe(MODEL, [])
     with pytest.raises(InterventionError, match="layer 9"):
-        probe(model, PAIRS, parse("zero=cross.9"))
+        probe(MODEL, PAIRS, parse("zero=cross.9"))
     with pytest.raises(InputError, match="target text is empty"):
-        probe(model, [("ka", "")])
+        probe(MODEL, [("ka", "")])
 
 
 def test_a_model_that_never_ends_is_cut_off_and_repeats() -> None:
     """The random model feeds its last token back and soon repeats one piece."""
-    model = tiny_pretrained()
-    assert all(model.translate(source).tokens[-1] != "</s>" for source, _ in PAIRS[:3])
-    scores = probe(model, PAIRS[:3])
+    assert all(MODEL.translate(source).tokens[-1] != "</s>" for source, _ in PAIRS[:3])
+    scores = probe(MODEL, PAIRS[:3])
     assert (scores.cut_off, scores.exact) == (1.0, 0.0) and scores.repetition > 0.9
 
 
@@ -147,9 +146,8 @@ def test_toys_are_probed_with_their_own_task(languages: tuple[str, str], task: s
 
 
 def test_probe_sets_of_other_models() -> None:
-    model = tiny_pretrained()
-    assert task_of(model) is None and probe_pairs(model) is None
-    pairs = probe_pairs(dataclasses.replace(model, languages=("English", "German")))
-    assert pairs is None or all(len(model.encode(source)) <= 64 for source, _ in pairs)
+    assert task_of(MODEL) is None and probe_pairs(MODEL) is None
+    pairs = probe_pairs(dataclasses.replace(MODEL, languages=("English", "German")))
+    assert pairs is None or all(len(MODEL.encode(source)) <= 64 for source, _ in pairs)
     en_de = probe_pairs(dataclasses.replace(lettered(("English", "German"), max_positions=256)))
     assert en_de and len(en_de) == COUNT

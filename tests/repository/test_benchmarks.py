@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,21 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import (
-    __main__,
-    attribution,
-    decoding,
-    many,
-    peer,
-    report,
-    server,
-    table3,
-    timing,
-    trace,
-    training,
-)
+from benchmarks import __main__, attribution, decoding, many, peer, report, server, table3, timing, trace, training
 from tests.support.build import tiny_pretrained
 from tests.support.processes import Sample
+from tests.support.reference_torch import twin
 from tests.support.sentences import GERMAN, of_length, pairs, typed
 from tests.support.viewer import Run
 from transformer import load
@@ -61,34 +49,11 @@ def test_the_peer_of_training_is_the_same_model() -> None:
     other = training.Peer(config).eval()
     with torch.no_grad():
         other.embedding.weight.copy_(model.embedding.weight)
-        for theirs, ours in zip(
-            (*other.transformer.encoder.layers, *other.transformer.decoder.layers),
-            (*model.encoder, *model.decoder),
-            strict=True,
-        ):
-            copy_layer(theirs, ours)
+    other.transformer.load_state_dict(twin(model).state_dict())
     batch = training.batches(config, 2, 200)[0]
     loss, _ = _Losses(model, Settings(smoothing=training.SMOOTHING))(batch.source, batch.target_in, batch.target_out)
     tokens = int((batch.target_out != 0).sum())
-    # nn.Transformer ends each stack in one more LayerNorm, which the paper and we do without.
-    other.transformer.encoder.norm = other.transformer.decoder.norm = None
     assert torch.allclose(other(batch), loss / tokens, atol=1e-4)
-
-
-def copy_layer(theirs: torch.nn.Module, ours: torch.nn.Module) -> None:
-    """The weights of one of our layers into one of torch's."""
-    for name, attention in (("self_attn", "self_attention"), ("multihead_attn", "cross_attention")):
-        if hasattr(theirs, name):
-            into, out = getattr(theirs, name), getattr(ours, attention)
-            into.in_proj_weight.copy_(torch.cat((out.query.weight, out.key.weight, out.value.weight)))
-            into.in_proj_bias.copy_(torch.cat((out.query.bias, out.key.bias, out.value.bias)))
-            into.out_proj.load_state_dict(out.output.state_dict())
-    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
-    residuals = [ours.self_residual, *([ours.cross_residual] if hasattr(ours, "cross_residual") else []),
-                 ours.feed_forward_residual]  # fmt: skip
-    for number, residual in enumerate(residuals, 1):
-        getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
 
 
 def test_training_is_timed_on_the_same_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,12 +118,10 @@ def test_pages_and_memory_are_judged_by_hand() -> None:
 
 def test_a_part_replaces_only_the_text_between_its_markers(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    text = "top\n<!-- measured{0} -->\nold\n<!-- end{0} -->\n"
-    page.write_text(text.format(": trace") + text.format(""))
+    text = "top\n<!-- measured: {0} -->\nold\n<!-- end: {0} -->\n"
+    page.write_text(text.format("trace") + text.format("job"))
     report.write(page, "new\n", "trace")
-    assert page.read_text() == text.format(": trace").replace("old", "\nnew\n") + text.format("")
-    report.write(page, "new")
-    assert page.read_text() == (text.format(": trace") + text.format("")).replace("old", "\nnew\n")
+    assert page.read_text() == text.format("trace").replace("old", "\nnew\n") + text.format("job")
     with pytest.raises(ValueError, match="put them back"):
         report.write(page, "new", "server")
 
@@ -217,13 +180,10 @@ def test_table3_has_a_row_for_every_recipe_and_each_changes_one_line() -> None:
         assert read_recipe(table3.RECIPES / f"{name}.toml") != base
 
 
-def test_table3_is_written_with_mean_and_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table3, "PAGE", tmp_path / "table3.md")
+def test_table3_is_stored_and_shown_with_mean_and_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table3, "NUMBERS", tmp_path / "table3.json")
-    (tmp_path / "table3.md").write_text("before <!-- measured --> old <!-- end --> after")
     runs = [table3.Found(0.5, 1.5), table3.Found(1.0, 1.0), table3.Found(0.9, 1.1)]
     table3.store({"heads-1": runs})
-    page = (tmp_path / "table3.md").read_text()
-    assert "| `heads-1` | 1 head of 64 | 80.0 (50.0 to 100.0) | 1.200 (1.000 to 1.500) |" in page
-    assert page.startswith("before ") and page.endswith(" after") and "old" not in page
-    assert json.loads((tmp_path / "table3.json").read_text())["rows"]["heads-1"]["exact"] == [0.5, 1.0, 0.9]
+    assert table3.stored() == {"heads-1": runs}
+    row = "| `heads-1` | 1 head of 64 | 80.0 (50.0 to 100.0) | 1.200 (1.000 to 1.500) |"
+    assert row in table3.table(table3.stored())

@@ -21,7 +21,6 @@ from typing import Any
 import pytest
 
 from pages.server import PING
-from tests.support.app import address, app_test, messages
 from tests.support.server import free_port, spawn, stop, until
 from transformer.live_training.worker_process import MEMORY
 from transformer.live_training.workshop import MOST_WAITING, trainings
@@ -259,12 +258,6 @@ def test_every_named_test_exists() -> None:
         assert re.search(rf"(?m)^(async )?def {name}\(", text(ROOT / file)), f"{file}::{name}"
 
 
-def test_every_file_that_deploy_and_security_point_at_is_there() -> None:
-    for page in (SECURITY, DEPLOY / "README.md", ROOT / "docs" / "licences.md"):
-        for target in re.findall(r"\]\(([^)#]+)\)", text(page)):
-            assert (page.parent / target).exists(), (page.name, target)
-
-
 def test_the_server_reports_nothing_and_takes_nothing() -> None:
     settings = tomllib.loads(text(app_folder() / "pages" / ".streamlit" / "config.toml"))
     assert settings["browser"] == {"gatherUsageStats": False, "serverAddress": "localhost"}
@@ -273,18 +266,6 @@ def test_the_server_reports_nothing_and_takes_nothing() -> None:
     assert server["enableStaticServing"] is False and "enableCORS" not in server  # on, unless switched off
     assert "enableAgentApi" not in server  # off, unless switched on
     assert settings["client"]["showErrorDetails"] == "type"
-
-
-@pytest.mark.parametrize("name", ["/etc", "../checkpoints/en-de", "checkpoints/reverse", "en-de/../reverse", "~", "."])
-def test_a_link_names_no_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_CHECKPOINTS"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.chdir(ROOT)
-    app = app_test()
-    app.query_params.update({"checkpoint": name, "source": "abc"})
-    app.run()
-    assert not app.exception and "The link asks for the checkpoint" in messages(app)
-    assert address(app)["checkpoint"] == "en-de"
 
 
 def test_hosts_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,11 @@
-"""Documents name things that exist."""
+"""Documents name things that exist, and say of them what the repository says."""
 
 from __future__ import annotations
 
 import importlib
 import re
 import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,7 +13,11 @@ import pytest
 
 from pages.paper import visualised
 from pages.paper.views import items
-from pages.registry import pages
+from tests.support.documents import TABLES, first_column, marked
+from transformer.lessons import parse_lesson
+from transformer.lessons.answers import FUNCTIONS
+from transformer.lessons.lesson import LIT
+from transformer.lessons.questions import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -71,8 +76,53 @@ def test_the_map_names_every_package() -> None:
         assert f"`transformer/{folder.parent.name}/`" in text
 
 
-def test_the_readme_names_every_page_in_the_order_of_the_header() -> None:
-    table = (
-        (ROOT / "README.md").read_text(encoding="utf-8").partition("| page | what it shows |")[2].partition("\n\n")[0]
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_those_that_make_docs_writes(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert TABLES[name](text) == text, "run make docs"
+
+
+def test_a_table_gets_its_rows_in_order_and_the_rest_stays() -> None:
+    text = "top\n\n| page | about |\n|---|---|\n| B | second |\n| C | gone |\n| A | first |\n\nend\n"
+    new = "top\n\n| page | about |\n|---|---|\n| A | first |\n| B | second |\n\nend\n"
+    assert first_column(text, "| page | about |", ["A", "B"]) == new
+    with pytest.raises(ValueError, match=r"^write a row for D under \| page \| about \|$"):
+        first_column(text, "| page | about |", ["A", "D"])
+    assert marked("a\n<!-- written by make docs -->\nold\n<!-- end -->\nb", "new\n") == (
+        "a\n<!-- written by make docs -->\n\nnew\n\n<!-- end -->\nb"
     )
-    assert re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE) == [page.title for page in pages()]
+
+
+def code_blocks(name: str, language: str) -> list[str]:
+    return re.findall(rf"(?s)```{language}\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_lesson_of_the_document_is_one_and_all_it_may_contain_is_named() -> None:
+    (lesson,) = code_blocks("docs/teaching.md", "toml")
+    assert parse_lesson(lesson, "printed").questions
+    text = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in (*FUNCTIONS, *KINDS, *LIT))
+
+
+@pytest.mark.slow
+def test_the_python_example_of_the_readme_runs_as_printed() -> None:
+    """In a new process, where `transformer.figures` and plotly come with the first figure."""
+    (example,) = code_blocks("README.md", "python")
+    assert "transformer.figures." in example
+    before = "import sys, transformer\nassert 'plotly' not in sys.modules and 'figures' not in vars(transformer)\n"
+    after = "assert trace.cross.weights.shape[-2:] == (len(trace.target_in), len(trace.source_tokens))\n"
+    command = [sys.executable, "-c", f"{before}{example}{after}assert 'plotly' in sys.modules"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_the_recipes_for_researchers_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    blocks = code_blocks("docs/research.md", "python")
+    assert len(blocks) >= 9
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "docs/research.md", "exec"), names)
+    assert {"role", "best", "pruned", "methods", "gradient", "kept", "mine"} <= set(names)

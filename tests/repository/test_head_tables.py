@@ -1,4 +1,4 @@
-"""docs/heads.md says what the files beside the bundled weights say, and they what the weights do."""
+"""The tables of docs/heads.md, and the files beside the bundled weights that they come from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import transformer
-from benchmarks import report
 from tests.support import head_tables
 from transformer.checkpoints.folder import ALIGNMENT, IMPORTANCE
 from transformer.interventions.sets import layers_of
@@ -17,13 +16,6 @@ from transformer.probing import importance
 from transformer.probing.alignment import from_json, gold_pairs, measure_alignment
 from transformer.probing.importance import Curve, Effect, Survey
 from transformer.probing.probes import probe_pairs
-
-
-def test_the_document_is_what_the_script_writes() -> None:
-    """`python -m tests.support.head_tables` writes it anew."""
-    before, after = report.around(head_tables.PAGE)
-    text = head_tables.PAGE.read_text(encoding="utf-8")
-    assert text == f"{before}\n\n{head_tables.tables()}\n\n{after}"
 
 
 def test_signs_shares_and_pruning_by_hand() -> None:

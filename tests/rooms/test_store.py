@@ -181,6 +181,8 @@ def test_limits_are_said(rooms: Rooms, monkeypatch: pytest.MonkeyPatch) -> None:
     rooms.answer(code, member.id, "q", "a", None)
     with pytest.raises(RoomError, match="at most 1 answers of one person"):
         rooms.answer(code, member.id, "r", "a", None)
+    rooms.remove_answer(code, secret, member.id, "q")
+    rooms.answer(code, member.id, "r", "a", None)  # a removed one does not count
     rooms.send(code, member.id, "", {}, "")
     with pytest.raises(RoomError, match="the list of the room has 1 views and is full"):
         rooms.send(code, member.id, "", {}, "")

@@ -4,13 +4,15 @@ swapped axis cannot pass unnoticed."""
 from __future__ import annotations
 
 import functools
+import io
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -121,6 +123,16 @@ def tiny_tokenizer(vocab_size: int = 67) -> Tokenizer:
     """Learned from `sentences`, with the characters of markup among its pieces."""
     markup = ("</s> <s> <pad> <unk> <script>alert(1)</script>", "caf\u00e9 d\u00fc , . ! ?")
     return Tokenizer.train([*sentences(), *markup * 3], vocab_size)
+
+
+def sentencepiece_model(lines: Iterable[str], size: int, **options: Any) -> bytes:
+    """A SentencePiece model of these lines with so many pieces."""
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(lines), model_writer=written, vocab_size=size, character_coverage=1.0, num_threads=1,
+        minloglevel=2, **options,
+    )  # fmt: skip
+    return written.getvalue()
 
 
 TINY_PAIRS = (("ka lo mi", "re sta"), ("nu", "ti vu ka lo"), ("re sta ti vu", "mi"))  # for means and resampling

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import sentencepiece
 import torch
 
-from tests.support.build import sentences
+from tests.support.build import sentencepiece_model, sentences
 from tests.support.marian import splitter
 
 NLLB_CODES = ("ace_Latn", "deu_Latn", "eng_Latn", "kor_Hang")
@@ -56,12 +55,8 @@ KINDS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
 @functools.cache
 def pegasus_splitter(size: int = 71) -> bytes:
     """<pad>, </s> and <unk> are its own first pieces."""
-    written = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter([*sentences(), *["caf\u00e9 < > / ! , ."] * 3]), model_writer=written, vocab_size=size,
-        character_coverage=1.0, num_threads=1, minloglevel=2, pad_id=0, eos_id=1, unk_id=2, bos_id=-1,
-    )  # fmt: skip
-    return written.getvalue()
+    lines = [*sentences(), *["caf\u00e9 < > / ! , ."] * 3]
+    return sentencepiece_model(lines, size, pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
 
 
 def _write_bart_tokenizer(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`python -m tests.support.head_tables`: the tables of docs/heads.md, from what ships beside the bundled weights, and
+"""The tables of docs/heads.md, from what ships beside the bundled weights, and
 from what `python -m benchmarks attribution` wrote into benchmarks/README.md."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import transformer
-from benchmarks.report import Table, write
+from benchmarks.report import Table
 from transformer.analysis.alignment import READINGS, Score
 from transformer.analysis.roles import NAMES
 from transformer.checkpoints.folder import ALIGNMENT, HEADS, IMPORTANCE
@@ -22,7 +22,7 @@ from transformer.probing.alignment import MEASURES, PUBLISHED, AlignmentScores, 
 from transformer.probing.importance import Effect, Survey
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE, MEASURED = ROOT / "docs" / "heads.md", ROOT / "benchmarks" / "README.md"
+MEASURED = ROOT / "benchmarks" / "README.md"
 ATTRIBUTION = ("Agreement of the methods", "Faithfulness")  # beginnings of the titles of two of its tables
 TITLES = {
     "encoder_self": "Encoder self-attention",
@@ -72,10 +72,7 @@ def role_tables(model: Pretrained, stored: Mapping[str, Mapping]) -> Iterator[Ta
 
 
 def alignment_tables(model: Pretrained, found: AlignmentScores) -> Iterator[Table]:
-    table = Table(
-        f"Alignment error rate in percent, {found.pairs} pairs",
-        ("links from", "AER", "precision", "recall"),
-    )
+    table = Table(f"Alignment error rate in percent, {found.pairs} pairs", ("links from", "AER", "precision", "recall"))
 
     def add(name: str, one: Score) -> None:
         table.add(name, percent(one.aer), percent(one.precision), percent(one.recall))
@@ -223,7 +220,3 @@ def tables(name: str = "en-de") -> str:
         f"## {title}\n\n" + "\n".join(table.markdown() for table in found) for title, found in sections.items()
     ]
     return "\n".join([*written_sections, f"## Attribution\n\n{attribution_tables()}"]).strip()
-
-
-if __name__ == "__main__":
-    write(PAGE, tables())

@@ -1,18 +1,15 @@
-"""The table of docs/licences.md, from the metadata of the installed packages: `python -m tests.support.licences`."""
+"""The table of docs/licences.md, from the metadata of the installed packages."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "licences.md"
-BEGIN, END = "<!-- table: python -m tests.support.licences -->", "<!-- end of the table -->"
 # `pip freeze` leaves this package out of constraints.txt, because pip installs it itself.
 ALWAYS = {"setuptools"}
 
@@ -56,23 +53,16 @@ def licence(name: str) -> str:
     return ", ".join(classifiers)
 
 
-def rows() -> Iterator[str]:
-    for name in sorted(needed()):
-        yield f"| {name} | {licence(name)} |"
-
-
 def listed() -> dict[str, str]:
     """Package -> licence in docs/licences.md."""
-    table = PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
-    return {name: text for name, text in re.findall(r"(?m)^\| ([a-z0-9-]+) \| (.+) \|$", table) if name != "package"}
+    rows = re.findall(r"(?m)^\| ([a-z0-9-]+) \| (.+) \|$", PAGE.read_text(encoding="utf-8"))
+    return {name: text for name, text in rows if name != "package"}
 
 
-def main() -> int:
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    table = "\n".join(["| package | licence |", "|---|---|", *rows()])
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def table() -> str:
+    """What the app needs on this system, and what stands there that another system needs of the tested set."""
+    found = {name: text for name, text in listed().items() if name in constrained() | ALWAYS}
+    found |= {name: licence(name) for name in needed()}
+    if undeclared := [name for name, text in found.items() if not text]:
+        raise ValueError(f"{undeclared[0]} declares no licence; look it up and say where in `licence`")
+    return "\n".join(["| package | licence |", "|---|---|", *(f"| {name} | {found[name]} |" for name in sorted(found))])

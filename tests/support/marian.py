@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sentencepiece
 import torch
 
-from tests.support.build import sentences
+from tests.support.build import sentencepiece_model, sentences
 
 if TYPE_CHECKING:
     from transformers import MarianMTModel
@@ -51,17 +50,7 @@ def splitter(kind: str, size: int, reverse: bool = False, of: tuple[str, ...] = 
     """A SentencePiece model as OPUS-MT's are: <unk>, <s> and </s> are its own, <pad> is none of its pieces. of: the
     text it is made from."""
     lines = [line[::-1] if reverse else line for line in of or sentences()]
-    written = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter([*lines, *["caf\u00e9 </s> < > / ! , ."] * 3]),
-        model_writer=written,
-        vocab_size=size,
-        model_type=kind,
-        character_coverage=1.0,
-        num_threads=1,
-        minloglevel=2,
-    )
-    return written.getvalue()
+    return sentencepiece_model([*lines, *["caf\u00e9 </s> < > / ! , ."] * 3], size, model_type=kind)
 
 
 def pieces_of(model: bytes) -> list[str]:

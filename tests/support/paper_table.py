@@ -1,6 +1,6 @@
 """The table of docs/paper.md: section, equation, table or figure of the paper -> view of the app -> screenshot.
 
-`make screenshots ARGS=--paper` takes the screenshots and prints the table.
+`make screenshots ARGS=--paper` takes the screenshots, `make docs` writes the table.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.find import NoServer, do_without, find_redis
+from tests.browser.find import NoProgram, do_without, find_redis
 from tests.support.server import START, free_port, spawn, stop
 from transformer.rooms import StoreError, open_rooms
 
@@ -22,7 +22,7 @@ def running_redis(folder: Path, port: int = 0, *options: str) -> Iterator[str]:
     pytest.importorskip("redis")
     try:
         program = find_redis()
-    except NoServer as error:
+    except NoProgram as error:
         do_without(f"a Redis server: {error}")
     port = port or free_port()
     url, log = f"redis://:{PASSWORD}@127.0.0.1:{port}/0", folder / "redis.txt"

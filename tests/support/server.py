@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -115,6 +119,36 @@ def running(checkpoint: Path | str, *options: str, **environment: str) -> Iterat
             yield App(address.removeprefix("http://"), process.pid)
         finally:
             stop(process)
+
+
+class Files(SimpleHTTPRequestHandler):
+    """A web host of files; headers: sent with each. It remembers what it was asked for."""
+
+    asked: ClassVar[list[str]] = []
+    headers_of: ClassVar[dict[str, str]] = {}
+
+    def end_headers(self) -> None:
+        for name, value in self.headers_of.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        self.asked.append(self.path.split("?")[0])
+
+
+class _Quiet(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """A browser that leaves ends its connections."""
+
+
+@contextlib.contextmanager
+def hosted(folder: Path, files: type[Files] = Files) -> Iterator[str]:
+    """The address of a web host with the files of a folder. On this machine's own address a browser keeps files, though
+    it is not https."""
+    with _Quiet(("127.0.0.1", 0), functools.partial(files, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}/"
+        server.shutdown()
 
 
 # A test may run where Ctrl+C is ignored (a background job of a shell), and its children would inherit that.

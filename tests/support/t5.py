@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import io
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import sentencepiece
 import torch
 
-from tests.support.build import sentences
+from tests.support.build import sentencepiece_model, sentences
 
 if TYPE_CHECKING:
     from transformers import T5ForConditionalGeneration
@@ -38,21 +36,8 @@ ENDING = 3.0  # times the row of </s> in the output, so that texts end
 @functools.cache
 def pieces(size: int, of: tuple[str, ...] = ()) -> bytes:
     """A SentencePiece model as T5's are: <pad>, </s>, <unk>, no <s>. of: the text it is made from."""
-    written = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter([*(of or sentences()), *["caf\u00e9 </s> < > / ! , ."] * 3]),
-        model_writer=written,
-        vocab_size=size,
-        model_type="unigram",
-        character_coverage=1.0,
-        num_threads=1,
-        minloglevel=2,
-        pad_id=0,
-        eos_id=1,
-        unk_id=2,
-        bos_id=-1,
-    )
-    return written.getvalue()
+    lines = [*(of or sentences()), *["caf\u00e9 </s> < > / ! , ."] * 3]
+    return sentencepiece_model(lines, size, model_type="unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
 
 
 # Letters of five scripts, with marks that join the letter before them, and letters that NFKC replaces.

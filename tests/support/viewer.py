@@ -14,6 +14,7 @@ import numpy as np
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import StringArray
+from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -23,6 +24,7 @@ from transformer.view.state import View
 PATIENCE = 60.0  # seconds a rerun may take
 WELL = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 INTERNAL = "$$STREAMLIT_INTERNAL_KEY"  # before the id of what carries a component's events
+WIDGETS = ("radio", "button", "button_group", "selectbox", "number_input", "text_input")
 REMEMBERED = 2  # runs that the page keeps a large message for, so that it need not travel again
 
 
@@ -229,49 +231,7 @@ class Viewer:
         elif kind == "page_info_changed":
             self.query = message.page_info_changed.query_string
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
-            element = message.delta.new_element
-            if element.WhichOneof("type") == "exception":
-                raise ViewerError(f"{element.exception.type}: {element.exception.message}")
-            if element.WhichOneof("type") == "html" and "hs-message hs-error" in element.html.body:
-                raise ViewerError(element.html.body)
-            if element.WhichOneof("type") == "bidi_component":
-                self.ids[element.bidi_component.component_name] = element.bidi_component.id
-                self.seen.add(element.bidi_component.component_name)
-                self.fragments[element.bidi_component.component_name] = message.delta.fragment_id
-                self.feeds[element.bidi_component.component_name] = element.bidi_component.bytes
-                self.data[element.bidi_component.component_name] = element.bidi_component.json
-                if element.bidi_component.component_name == "headscope.feed":
-                    self.numbers = element.bidi_component.bytes
-            elif element.WhichOneof("type") == "radio":
-                name = key_of(element.radio.id)
-                self.ids[name], self.options[name] = element.radio.id, list(element.radio.options)
-                self.seen.add(name)
-            elif element.WhichOneof("type") == "button":
-                name = key_of(element.button.id)
-                self.ids[name] = element.button.id
-                self.seen.add(name)
-            elif element.WhichOneof("type") in ("button_group", "selectbox"):
-                menu = element.WhichOneof("type") == "selectbox"
-                widget = element.selectbox if menu else element.button_group
-                name = key_of(widget.id)
-                self.ids[name] = widget.id
-                self.seen.add(name)
-                self.options[name] = list(widget.options) if menu else [one.content for one in widget.options]
-                self.menus |= {name} if menu else set()
-                if widget.set_value:  # Python's choice, which the browser takes over
-                    self.states.pop(name, None)
-            elif element.WhichOneof("type") == "number_input":
-                self.ids[key_of(element.number_input.id)] = element.number_input.id
-                self.seen.add(key_of(element.number_input.id))
-                if element.number_input.set_value:
-                    self.states.pop(key_of(element.number_input.id), None)
-            elif element.WhichOneof("type") == "text_input":
-                field = element.text_input
-                name = key_of(field.id)
-                self.ids[name], self.labels[name] = field.id, field.label
-                self.seen.add(name)
-                if field.set_value or name not in self.states:
-                    self.states[name] = {"string_value": field.value if field.set_value else field.default}
+            self._draw(message.delta)
         elif kind == "script_finished":
             if message.script_finished not in (*WELL, ForwardMsg.FINISHED_EARLY_FOR_RERUN):
                 raise ViewerError(
@@ -279,3 +239,31 @@ class Viewer:
                 )
             return message.script_finished in WELL
         return False
+
+    def _draw(self, delta: Delta) -> None:
+        """Remember a component or a widget that the page draws."""
+        sort = delta.new_element.WhichOneof("type")
+        if sort not in (*WIDGETS, "bidi_component", "exception", "html"):
+            return
+        drawn: Any = getattr(delta.new_element, sort)
+        if sort == "exception":
+            raise ViewerError(f"{drawn.type}: {drawn.message}")
+        if sort == "html":
+            if "hs-message hs-error" in drawn.body:
+                raise ViewerError(drawn.body)
+            return
+        name = drawn.component_name if sort == "bidi_component" else key_of(drawn.id)
+        self.ids[name] = drawn.id
+        self.seen.add(name)
+        if sort == "bidi_component":
+            self.fragments[name], self.feeds[name], self.data[name] = delta.fragment_id, drawn.bytes, drawn.json
+            self.numbers = drawn.bytes if name == "headscope.feed" else self.numbers
+        elif sort == "text_input":
+            self.labels[name] = drawn.label
+            if drawn.set_value or name not in self.states:
+                self.states[name] = {"string_value": drawn.value if drawn.set_value else drawn.default}
+        elif sort not in ("button", "radio") and drawn.set_value:  # Python's choice, which the browser takes over
+            self.states.pop(name, None)
+        if sort in ("radio", "selectbox", "button_group"):
+            self.options[name] = [one if isinstance(one, str) else one.content for one in drawn.options]
+            self.menus |= {name} if sort == "selectbox" else set()

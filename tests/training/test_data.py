@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.support.build import tiny_config
-from transformer.text.batching import bucket, make_batch, pad
+from transformer.text.batching import bucket, make_batch
 from transformer.training.data import DataError, group_references, read_pairs
 
 PAIRS = [("ka lo", "mi"), ("nu", "re sta"), ("\u00fcber", "")]
@@ -89,10 +89,6 @@ def test_a_batch_by_hand():
 def test_special_ids_are_the_config_s():
     batch = make_batch([[5], []], [[6], [6]], tiny_config(pad_id=9, unk_id=0, start_id=1, end_id=4))
     assert batch.source.tolist() == [[5, 4], [4, 9]] and batch.target_in.tolist() == [[1, 6], [1, 6]]
-
-
-def test_pad():
-    assert pad([[1], [2, 3, 4]], 7).tolist() == [[1, 7, 7], [2, 3, 4]]
 
 
 def _lengths(count, seed):

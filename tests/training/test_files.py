@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets import exceptions
 
 import transformer
 from tests.support.server import App, running
-from tests.support.viewer import Viewer, ViewerError
+from tests.support.viewer import Viewer
 from transformer.checkpoints.archive import zipped
 from transformer.view.training_messages import LARGEST_FILE
 
@@ -86,23 +85,5 @@ def test_a_larger_one_is_refused_in_a_sentence_whatever_the_browser_let_through(
             assert not any(name.startswith("mine/") for name in viewer.options["checkpoint"])
             await viewer.bring(b"no zip at all")
             assert "The file cannot be loaded" in viewer.messages
-
-    run(visit())
-
-
-def test_a_message_that_no_page_sends_parts_its_sender_alone(app: App) -> None:
-    """Streamlit's own bound. It ends that run or that connection; the next visitor notices nothing."""
-
-    async def visit() -> None:
-        async with Bringer(app.host) as other:
-            await other.open()
-            viewer = Bringer(app.host)
-            viewer.patience = 20
-            await viewer.open()
-            with pytest.raises((exceptions.ConnectionClosed, ViewerError, TimeoutError)):
-                await viewer.bring(bytes(MESSAGE))
-            await viewer.close()
-            await other.bring(b"no zip at all")
-            assert "The file cannot be loaded" in other.messages
 
     run(visit())

@@ -14,6 +14,7 @@ from transformer.model.config import ModelConfig
 from transformer.training.evaluation import columns, corpus_bleu
 from transformer.training.loop import Trainer
 from transformer.training.settings import FIELDS, Settings, TrainingError, snapshot_steps
+from transformer.training.store import Memory
 
 CONFIG = tiny_config(vocab_size=67, dropout=0.1, attention_dropout=0.1, encoder_layers=1, decoder_layers=1)
 COPY = [(text, text) for text in sentences()]
@@ -57,6 +58,22 @@ def _same(found, wanted):
 
 def test_the_run_spans_epochs(whole):
     assert whole[1][2]["epoch"] >= 1 and whole[1][2]["step"] == 12
+
+
+def test_in_memory_as_in_a_folder_and_no_file_is_written(tmp_path, whole, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trainer = _trainer(None)
+    trainer.run(until=5)
+    trainer.run()
+    log, tensors, _, weights = whole[1]
+    found = dict(trainer.model.named_parameters())
+    assert not [name for name in weights if not torch.equal(found[name], weights[name])]
+    rows = csv.DictReader(trainer.store.log_bytes().decode().splitlines())
+    assert [{k: v for k, v in row.items() if k != "seconds"} for row in rows] == log
+    kept = [f"{step:08}.safetensors: " for step in (8, 12)]
+    for one, file in zip(trainer.store.kept(), kept, strict=True):
+        assert all(torch.equal(tensor, tensors[file + name]) for name, tensor in one.items())
+    assert not list(tmp_path.iterdir()) and Memory().log_bytes() == b"" and Memory().state() is None
 
 
 @pytest.mark.parametrize("stops", [(1,), (4,), (6,), (11,), (3, 5, 10), tuple(range(1, 12))], ids=str)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 import zipfile
 from pathlib import Path
 
@@ -77,19 +76,7 @@ def test_the_command_takes_the_examples(run: Path, tmp_path: Path, capsys: pytes
     (run / "checkpoint" / "examples.json").write_text('[{"source": "ka"}, {"source": "ka"}, {"source": "lo mi"}]')
     assert main(command) == 0
     assert "3 snapshots, 2 sentences" in capsys.readouterr().out
-    file = run / "checkpoint" / "learning.npz"
-    assert len(Recording.from_file(file).sentences) == 2
-    whole = file.read_bytes()
-    np.save(tmp_path / "list.npy", np.zeros(3))
-    for damaged in (
-        whole[:-200],
-        whole[:3000] + b"\xff" * 500 + whole[3500:],
-        b"",
-        (tmp_path / "list.npy").read_bytes(),
-    ):
-        file.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"learning\.npz is not a recording"):
-            Recording.from_file(file)
+    assert len(Recording.from_file(run / "checkpoint" / "learning.npz").sentences) == 2
 
 
 def test_a_toy_task_is_scored_by_exact_answers(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,24 +127,6 @@ def test_a_recording_that_contradicts_itself_gives_a_message(run: Path, final: P
     half = dataclasses.replace(good, sentences=(("ka \ud800", "nu"), good.sentences[1]))
     with pytest.raises(ValueError, match="half of a surrogate pair"):  # JSON can say what UTF-8 cannot
         half._checked()
-
-
-def test_a_damaged_recording_is_read_or_refused(run: Path, final: Pretrained) -> None:
-    """Bytes exchanged, cut out and put in, anywhere and in the part that says what there is: never another error."""
-    whole = record(run, final, [("ka lo", "nu")], PAIRS[:2]).to_bytes()
-    rng, refused = random.Random(7), 0
-    for _ in range(400):
-        data = bytearray(whole)
-        for _ in range(rng.randint(1, 4)):
-            at = rng.randrange(len(data)) if rng.random() < 0.6 else rng.randrange(min(900, len(data)))
-            end = at + rng.choice((0, 1, 1, 2, 40))
-            data[at:end] = rng.randbytes(rng.choice((0, 1, 1, 3)))
-        try:
-            Recording.from_bytes(bytes(data), "learning.npz")
-        except ValueError as error:
-            refused += 1
-            assert str(error).startswith("learning.npz is not a recording: ") and "\n" not in str(error)
-    assert refused > 200
 
 
 def test_a_false_recording_gives_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

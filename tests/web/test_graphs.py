@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -302,14 +303,10 @@ def test_graphs_of_every_option_pass_their_check(changes: dict[str, Any], tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["relu", "apart", "apart-untied"])
-def test_graphs_of_marian_models_pass_their_check(kind: str, tmp_path: Path) -> None:
-    marian_folder(tmp_path / "marian", kind)
-    export_folder(transformer.load(tmp_path / "marian"), tmp_path / "web")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["1.0", "1.1"])
-def test_graphs_of_t5_models_pass_their_check(kind: str, tmp_path: Path) -> None:
-    t5_folder(tmp_path / "t5", kind)
-    export_folder(transformer.load(tmp_path / "t5"), tmp_path / "web")
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [*((marian_folder, kind) for kind in ("relu", "apart", "apart-untied")), (t5_folder, "1.0"), (t5_folder, "1.1")],
+)
+def test_graphs_of_imported_models_pass_their_check(make: Callable[..., object], kind: str, tmp_path: Path) -> None:
+    make(tmp_path / "theirs", kind)
+    export_folder(transformer.load(tmp_path / "theirs"), tmp_path / "web")

@@ -33,6 +33,7 @@ Answers = dict[Job, dict[str, Any]]
 SCRIPT = "lab/testing/lab_packs.js"
 FOLDER = Path(__file__).parents[2] / "checkpoints" / "reverse"
 SHOWN = 1e-4  # of the numbers that a picture writes
+SAME = ("tokens", "labels", "words", "word_labels", "special", "sentences", "own", "causal", "biased", "heads")
 JOBS = [
     ("stone", "", ""),
     ("stone", "", "scaling=off"),
@@ -163,7 +164,7 @@ def assert_sides(model: Pretrained, found: dict[str, Any], job: Job) -> None:
     for side, trace in (("before", comparison.before), ("after", comparison.after)):
         header, data = unpack(full_pack(trace, View(), exact=True, entry="lab"))
         theirs, ours = whole(header, data), found[side]
-        for name in (
+        for name in [
             "tokens",
             "labels",
             "words",
@@ -174,7 +175,7 @@ def assert_sides(model: Pretrained, found: dict[str, Any], job: Job) -> None:
             "causal",
             "biased",
             "heads",
-        ):
+        ]:
             assert ours[name] == theirs[name], name
         assert ours["probabilities"] == pytest.approx(theirs["probabilities"], abs=SHOWN)
         assert ours["wording"] == theirs["wording"]

@@ -13,16 +13,20 @@ import numpy as np
 import pytest
 
 import transformer
+from tests.support.build import pretrained_variant
 from tests.support.closed import closed_checkpoint
+from tests.support.payloads import unpack
 from transformer.__main__ import main
 from transformer.analysis.tokens import word_labels, word_numbers
 from transformer.checkpoints.folder import WORDS
 from transformer.text.meanings import load_meanings
+from transformer.view.anatomy_pack import facts, open_pack, trace_pack
 from transformer.view.examples import read_examples
 from transformer.view.languages import load_language, script_texts
 from transformer.view.site_pages import SITE_PAGES
 from transformer.view.state import View, view_from_params
 from transformer.web import site
+from transformer.web.anatomy import write_anatomy
 from transformer.web.folder import about, export_folder
 from transformer.web.site import LISTED, SiteError, write_site
 
@@ -160,12 +164,6 @@ def test_models_of_one_name_and_unknown_languages_are_refused(tmp_path: Path) ->
     assert not (tmp_path / "site").exists()
 
 
-def test_the_command_writes_a_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["site", str(tmp_path / "site"), "--checkpoint", "sort", "--language", "en"]) == 0
-    said = capsys.readouterr().out
-    assert f"{len(files(tmp_path / 'site')) - 1} files" in said and str(tmp_path / "site") in said
-
-
 def test_links_are_read_and_written_as_the_browser_does() -> None:
     """frontend/src/state/params.test.js reads the same cases."""
     table = json.loads((ROOT / "frontend/src/state/params_cases.json").read_text(encoding="utf-8"))
@@ -197,3 +195,25 @@ def test_a_single_file_refers_to_nothing_outside_itself(tmp_path: Path) -> None:
     assert 'id="file:models/sort/model.safetensors.gz"' in text and {path.name for path in tmp_path.iterdir()} == {
         file.name
     }
+
+
+def test_the_first_example_of_the_anatomy_is_there_before_the_engine(tmp_path: Path) -> None:
+    model = transformer.load("reverse")
+    write_anatomy(model, tmp_path)
+    example = read_examples(model)[0]
+    trace = model.trace(example.source, example.target or None)
+    assert gzip.decompress((tmp_path / "anatomy.pack.gz").read_bytes()) == trace_pack(model, trace)
+    assert gzip.decompress((tmp_path / "anatomy-open.pack.gz").read_bytes()) == open_pack(trace, 0, 0)
+
+
+@pytest.mark.parametrize("longest", [64, 3])
+def test_without_an_example_that_can_be_drawn_there_is_what_any_sentence_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, longest: int
+) -> None:
+    monkeypatch.setattr("transformer.web.anatomy.LONGEST", longest)
+    model = pretrained_variant() if longest == 64 else transformer.load("reverse")
+    write_anatomy(model, tmp_path)
+    header, data = unpack(gzip.decompress((tmp_path / "anatomy.pack.gz").read_bytes()))
+    known = facts(model)
+    assert header["sort"] == "facts" and not data and header["boxes"].keys() == known["boxes"].keys()
+    assert header["config"] == known["config"] and [path.name for path in tmp_path.iterdir()] == ["anatomy.pack.gz"]

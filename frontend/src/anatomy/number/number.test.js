@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faultsOf, textsOf } from "../testing/faults.js";
+import { byKey, faultsOf, textsOf } from "../testing/faults.js";
 import { stopsOf } from "../walk.js";
-import { cellOf, moveCell, numberBoard, numberBoardHeight, pickCell } from "./number.js";
+import { cellOf, moveCell, numberBoard, numberBoardHeight, numberOf, pickCell } from "./number.js";
 import { NUMBER_TEXTS } from "./texts.js";
 
-// The board of a single number on made-up numbers: tests/browser/test_anatomy_number.py has those of traces.
+// The board of a single number on made-up numbers: tests/view/test_anatomy_number.py has those of traces.
 
 const AREAS = [
   ...[
@@ -196,4 +196,38 @@ test("a click on a cell opens its number", () => {
   const ctx = contextOf(madeUp(6, 4, PAPER)(state), state, [990, 780, 15, false]);
   const cells = numberBoard(ctx).find((item) => item.key === "number:cells.1.0");
   assert.deepEqual(pickCell(cells, 0, 4), { zoom: "number", step: "split", matrix: "keys", row: 3, col: 4 });
+});
+
+const boardOf = (data, state) => byKey(numberBoard(contextOf(data, state, [990, 780, 15, false])));
+
+test("the cell grows out of its matrix, and a number that differs from the trace is reported", () => {
+  const state = { ...START, place: "encoder.self", step: "softmax", head: 1, col: 2 };
+  const items = boardOf(madeUp(6, 4, PAPER)(state), state);
+  const key = "m:encoder.0.self.weights.h1";
+  assert.deepEqual(items[key].chosen, [0, 2]);
+  assert.deepEqual([items[`${key}:cell`].parent, items[`${key}:cell`].parentCell], [key, { key, row: 0, col: 2 }]);
+  assert.match(items["number:check.0"].text, /they differ/); // made-up numbers do not follow from each other
+  assert.notEqual(items["number:check.0"].colour, "good");
+});
+
+test("numbers that have not arrived show a loading text", () => {
+  for (const missing of ["W_q", "place.queries", "place.b_q"]) {
+    const state = { ...START, place: "encoder.self", step: "project", col: 2 };
+    const data = madeUp(6, 4, PAPER)(state);
+    const all = data.matrix;
+    data.matrix = (name, options) => (name === missing ? null : all(name, options));
+    const texts = Object.values(boardOf(data, state)).map((item) => item.text);
+    assert.ok(texts.includes("Loading the exact numbers …"), missing);
+  }
+});
+
+test("a word outside the likeliest has no link to its logit", () => {
+  for (const rank of [0, 4, 9, 10, 50])
+    for (const step of ["choose", "back"]) {
+      const state = { ...START, place: "output", step, t: 1, col: 0 };
+      const data = madeUp(6, 4, PAPER)(state);
+      data.outputs.chosen_rank[1] = rank;
+      const origin = numberOf({ state, data }).from(0);
+      assert.deepEqual(origin, rank < 10 ? { step: "logits", row: rank, col: 0 } : null);
+    }
 });
