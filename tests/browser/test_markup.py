@@ -26,30 +26,10 @@ from tests.browser.stillness import still
 ALL = " ".join(ATTACKS)
 EVERY = [(page.path, part) for page in pages() for part in page.content.parts() or ("",)]
 FIRST = {"", *(next(iter(page.content.parts())) for page in pages() if page.content.parts())}
-SILENT = {
-    ("lab", "scaling"),
-    ("lessons", "all"),
-    ("lessons", "own"),
-    ("lab", "softmax"),
-    ("positions", "encoding"),
-    ("positions", "distance"),
-    ("positions", "learned"),
-    ("anatomy", "compare"),
-    ("anatomy", "before"),
-    ("training", ""),
-    ("paper", ""),
-    ("recipe", "rate"),
-    ("recipe", "batches"),
-    ("recipe", "cost"),
-    ("results", "bleu"),
-    ("results", "subsets"),
-    ("results", "table2"),
-    ("results", "tables"),
-    ("roles", "roles"),
-    ("roles", "alignment"),
-    ("roles", "importance"),
-    ("roles", "search"),
-}  # no word of the sentence in them: visited before a release, with all parts but the first
+# No word of the sentence in them: visited before a release, with all parts but the first.
+SILENT = {("positions", "encoding"), *((page.path, part) for page in pages() for part in page.content.alone)}
+SILENT |= {(page.path, next(iter(page.content.parts()), "")) for page in pages() if not page.content.sentence}
+SILENT -= {("model", "")}
 VISITED = [
     pytest.param(
         page,
