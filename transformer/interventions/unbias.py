@@ -32,16 +32,10 @@ class Unbias(OffSwitch):
     PARAMS = ("bias",)
     EXAMPLES = ("bias=off", "bias=off@encoder_self.2.1")
     TEXTS = (
-        OffTexts(
-            N_("position bias off"),
-            N_("position bias off in {heads}"),
-            N_("Position bias"),
-            N_(
-                "Self-attention adds a learned number to each score, by head and distance (Raffel et al. 2020). It is "
-                "all that this model knows of positions: without it, only the causal mask tells tokens apart by place."
-            ),
-        ),
-    )
+        OffTexts(N_("position bias off"), N_("position bias off in {heads}"), N_("Position bias"), N_(
+            "Self-attention adds a learned number to each score, by head and distance (Raffel et al. 2020). It is all "
+            "that this model knows of positions: without it, only the causal mask tells tokens apart by place.")),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

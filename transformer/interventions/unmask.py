@@ -34,25 +34,13 @@ class Unmask(OffSwitch):
     PARAMS = tuple(MASKED)
     EXAMPLES = ("causal=off", "causal=off@decoder_self.1", "padding=off", "padding=off@cross.2.1")
     TEXTS = (
-        OffTexts(
-            N_("causal mask off"),
-            N_("causal mask off in {heads}"),
-            N_("Causal mask"),
-            N_(
-                "Hides later tokens from decoder self-attention, so that a prediction depends only on earlier tokens "
-                "(section 3.2.3)."
-            ),
-        ),
-        OffTexts(
-            N_("padding mask off"),
-            N_("padding mask off in {heads}"),
-            N_("Padding mask"),
-            N_(
-                "Hides <pad>, which fills up the shorter sentences of a batch. Pad the source, then switch the mask "
-                "off: attention leaks to <pad>."
-            ),
-        ),
-    )
+        OffTexts(N_("causal mask off"), N_("causal mask off in {heads}"), N_("Causal mask"), N_(
+            "Hides later tokens from decoder self-attention, so that a prediction depends only on earlier tokens "
+            "(section 3.2.3).")),
+        OffTexts(N_("padding mask off"), N_("padding mask off in {heads}"), N_("Padding mask"), N_(
+            "Hides <pad>, which fills up the shorter sentences of a batch. Pad the source, then switch the mask off: "
+            "attention leaks to <pad>.")),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
