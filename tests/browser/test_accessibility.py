@@ -191,7 +191,7 @@ def reached_by_tab(page: Page) -> None:
     groups = ["☰ Explore"] if "lesson=" in page.url else GROUPS  # beside a lesson, the header is narrow
     assert skip <= 1 and first[: len(groups)] == groups
     content = [stop for stop in stops[skip + 1 + len(groups) :] if stop["y"] > 60]
-    assert content and content[0]["y"] <= content[-1]["y"]
+    assert not content or content[0]["y"] <= content[-1]["y"]  # a page of words has nothing to press
 
 
 def test_the_skip_link_skips_the_header(page: Page, server: str) -> None:
