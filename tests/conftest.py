@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from tests.support.whole_files import WholeFiles
 
+collect_ignore = ["additions"]  # tests/repository/test_additions.py adds them to a copy
 torch.set_num_threads(1)
 # The same examples in every run and on every machine; nothing is timed and nothing is written.
 settings.register_profile("headscope", derandomize=True, deadline=None, database=None)

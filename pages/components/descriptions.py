@@ -16,7 +16,6 @@ from transformer.interventions.sets import (
     Hide,
     Interventions,
     KnockOut,
-    Mean,
     Pad,
     Paint,
     Replace,
@@ -26,8 +25,6 @@ from transformer.interventions.sets import (
     Silence,
     Skip,
     Switch,
-    Unbias,
-    Unmask,
     Where,
     layers_of,
 )
@@ -142,25 +139,6 @@ def _by_heads(switches: Sequence[Any], name: Callable[[Any], tuple[str, dict[str
     ]
 
 
-def _scaled(switches: Sequence[Scale], config: ModelConfig | None) -> list[str]:
-    return _by_heads(
-        switches,
-        lambda switch: ("scaling_off", {}) if switch.factor == 1 else ("scaling", {"factor": f"{switch.factor:g}"}),
-    )
-
-
-def _unmasked(switches: Sequence[Unmask], config: ModelConfig | None) -> list[str]:
-    return _by_heads(switches, lambda switch: (switch.mask, {}))
-
-
-def _unbiased(switches: Sequence[Unbias], config: ModelConfig | None) -> list[str]:
-    return _by_heads(switches, lambda switch: ("bias", {}))
-
-
-def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[str]:
-    return _by_heads(switches, lambda switch: (switch.rule, {}))
-
-
 def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
     return [say("pad", count=switch.tokens) for switch in switches]
 
@@ -185,18 +163,6 @@ def _knocked_out(switches: Sequence[KnockOut], config: ModelConfig | None) -> li
         return [say(number, count=count)]
     name = "zero_all" if wheres[0].head is None else number
     return [say(f"{name}_in", count=count, heads=heads_in_words(wheres[0]))]
-
-
-def _averaged(switches: Sequence[Mean], config: ModelConfig | None) -> list[str]:
-    return _by_heads(switches, lambda switch: ("mean", {}))
-
-
-def _resampled(switches: Sequence[Resample], config: ModelConfig | None) -> list[str]:
-    """The sentence itself may be long, so it is not named."""
-    return _by_heads(
-        switches,
-        lambda switch: ("drawn", {"seed": switch.other}) if isinstance(switch.other, int) else ("resample", {}),
-    )
 
 
 def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
@@ -261,20 +227,27 @@ def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[s
 
 # The phrases for all switches of a class; with the model's config where it is known.
 WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str]]] = {
-    Scale: _scaled,
-    Unbias: _unbiased,
-    Unmask: _unmasked,
     Pad: _padded,
     Hide: _hidden,
-    Mean: _averaged,
-    Resample: _resampled,
     KnockOut: _knocked_out,
-    Replace: _replaced,
     Paint: _painted,
     Reposition: _moved,
     Skip: _left_out,
     Silence: _silenced,
 }
+# Of the others, the name of the shared text of one switch, and its values; without an entry its name in links.
+NAMES: dict[type[Switch], Callable[[Any], tuple[str, dict[str, object]]]] = {
+    Scale: lambda switch: ("scaling_off", {}) if switch.factor == 1 else ("scaling", {"factor": f"{switch.factor:g}"}),
+    Resample: lambda switch: ("drawn", {"seed": switch.other}) if isinstance(switch.other, int) else ("resample", {}),
+    Replace: lambda switch: (switch.rule, {}),
+}
+
+
+def _words(sort: type[Switch], switches: Sequence[Switch], config: ModelConfig | None) -> list[str]:
+    """The phrases for all switches of a class."""
+    if sort in WORDS:
+        return WORDS[sort](switches, config)
+    return _by_heads(switches, NAMES.get(sort, lambda switch: (switch.param, {})))
 
 
 def phrases(interventions: Interventions, config: ModelConfig | None = None) -> list[str]:
@@ -283,7 +256,7 @@ def phrases(interventions: Interventions, config: ModelConfig | None = None) -> 
     config: of the model, to count its heads; without it the text names them. The browser writes the same
     (frontend/src/lab/words.js).
     """
-    texts = [text for switch_class, alike in interventions.by_class() for text in WORDS[switch_class](alike, config)]
+    texts = [text for switch_class, alike in interventions.by_class() for text in _words(switch_class, alike, config)]
     if len(texts) > MOST_LISTED:
         texts[MOST_LISTED - 1 :] = [say("more_switches", count=len(texts) - MOST_LISTED + 1)]
     return texts

@@ -70,6 +70,7 @@ class Content:
     options: names in links of the page's other options.
     shown: whether a model has what a part is about; another part stays hidden unless a link opens it.
     sentence: whether the page shows the sentence pair. alone: its parts that read none and do not show it.
+    beyond: parts about nothing in the paper, so that the page Paper does not list them; ("",) for a page without parts.
     menus: whether the header has the link menu and the button for big text.
     live: whether the page, in this state, needs no pass where the browser has the engine.
     """
@@ -80,6 +81,7 @@ class Content:
     shown: Callable[[ModelConfig, str], bool] = lambda config, part: True
     sentence: bool = True
     alone: Collection[str] = ()
+    beyond: Collection[str] = ()
     menus: bool = True
     live: Callable[[State], bool] = lambda state: False
 
@@ -94,12 +96,14 @@ class Page:
     """A page of the app: its content is `CONTENT` in pages/<name>/page.py, its style every CSS file of that folder.
 
     name: its folder. first: whether a link without a path opens it.
-    title: in the header and the browser's tab. group: heading of the menu that the header has it in; "" for none.
+    title: in the header and the browser's tab. about: what it shows, as README.md says it.
+    group: heading of the menu that the header has it in; "" for none.
     opens_models: whether a finished run of the Training page links to it, to open its model there.
     """
 
     name: str
     title: str
+    about: str
     group: str = ""
     first: bool = False
     opens_models: bool = False

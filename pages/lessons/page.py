@@ -72,4 +72,4 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
             worksheets.menu(frame, one)
 
 
-CONTENT = Content(draw, parts, sentence=False)
+CONTENT = Content(draw, parts, sentence=False, beyond=("all", "own"))

@@ -81,4 +81,4 @@ def _draw_view(frame: PageFrame, page: Page, view: View, key: str) -> None:
         st.page_link(frame.links[page], label=f"{page.title} · {view.label}", query_params=dict(view.params) or None)
 
 
-CONTENT = Content(draw, sentence=False)
+CONTENT = Content(draw, sentence=False, beyond=("",))

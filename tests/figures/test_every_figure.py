@@ -8,6 +8,7 @@ import pkgutil
 import re
 from functools import partial
 from inspect import getmembers, isfunction, signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,12 @@ FIGURES: list[partial[go.Figure]] = [
     partial(single_neurons.vocabulary, TOKENS, TOKENS, ramp(4), ramp(4), 0, "decoder"),
     partial(single_neurons.silent, BOTH, BOTH, 9, 0.0, "¤pairs"),
 ]  # fmt: skip
+
+
+# A test of an analysis may have the examples of its figures.
+for path in Path(__file__).parents[1].glob("analysis/test_*.py"):
+    if "\nFIGURES = " in path.read_text(encoding="utf-8"):
+        FIGURES += importlib.import_module(f"tests.analysis.{path.stem}").FIGURES
 
 
 def test_the_list_has_every_figure() -> None:

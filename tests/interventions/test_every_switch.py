@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 import torch
 
-from pages.components.descriptions import WORDS, in_words, phrases
+from pages.components.descriptions import in_words, phrases
 from tests.support.build import T5, pretrained_variant, tiny_pretrained
 from transformer.analysis.attention import check
 from transformer.interventions.edits import edits_of
@@ -26,10 +26,6 @@ def test_names_in_links_are_distinct() -> None:
         == sum(len(switch_class.PARAMS) for switch_class in SWITCHES)
     )
     assert {text.split("=")[0] for _, text in EXAMPLES} == set(Interventions.PARAMS)  # an example of each
-
-
-def test_every_switch_and_only_a_switch_has_words() -> None:
-    assert set(WORDS) == set(SWITCHES)
 
 
 @every_example

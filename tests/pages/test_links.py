@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 import transformer
 from pages.frame.state import CHECKPOINT, SOURCE, TARGET, read_switches
 from pages.registry import pages
-from tests.support.app import ROOT, address, app_test, every_part, messages
+from tests.support.app import ROOT, address, app_test, messages
+from tests.support.page_lists import parsed
 from transformer.interventions.sets import Interventions, layers_of
 from transformer.model.config import ModelConfig
 from transformer.tracing.trace import KINDS
@@ -29,12 +29,6 @@ def config_of(checkpoint: str) -> ModelConfig:
     return transformer.load(checkpoint).config
 
 
-def parsed(link: str) -> tuple[str, dict[str, str]]:
-    """Path and parameters."""
-    parts = urlsplit(link)
-    return parts.path.removeprefix("/"), dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
-
-
 def one_of_each_part() -> list[str]:
     """For every part of every page, the link with the most parameters."""
     links: dict[tuple[str, str], str] = {}
@@ -42,15 +36,6 @@ def one_of_each_part() -> list[str]:
         path, params = parsed(link)
         links[path, params.get("part", "")] = link
     return sorted(links.values())
-
-
-def test_the_list_has_a_link_to_every_part() -> None:
-    there = {(path, params.get("part", "")) for path, params in map(parsed, LINKS)}
-    first = {page.path: next(iter(page.content.parts()), "") for page in PAGES.values()}
-    there |= {(path, first[path]) for path, part in there if not part}
-    assert {(path, part) for path, part in there if part or not first[path]} == {
-        (page.path, part) for page in PAGES.values() for name, part in every_part() if name == page.name
-    }
 
 
 @pytest.mark.parametrize("link", [*LINKS, *(link for link in WRITTEN if link not in LINKS)])

@@ -161,9 +161,9 @@ async def paper(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
 
 PAGES: dict[str, Click] = {
     "": heads, "lab": lab, "positions": positions, "embeddings": embeddings, "feedforward": feedforward,
-    "anatomy": anatomy, "decoding": decoding, "recipe": any_choice, "results": any_choice, "paper": paper,
-    "roles": any_choice, "attribution": any_choice,
+    "anatomy": anatomy, "decoding": decoding, "paper": paper,
 }  # fmt: skip
+PAGES |= {page.path: any_choice for page in pages() if page.content.parts() and page.path not in (*PAGES, "lessons")}
 NAMES = {page.path: page.title for page in pages()}
 
 

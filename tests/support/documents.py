@@ -1,4 +1,4 @@
-"""`make docs` writes the tables of documents that come from data in the repository.
+"""`make docs` writes the tables of documents, and the list of links, that come from data in the repository.
 
 A table that is data as a whole stands between two marks. Of other tables only the first column is data, and each row
 keeps its other cells; such a table is found by its head. tests/repository/test_documents.py is the diff.
@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks import playground_effects, table3
-from pages.registry import pages
-from tests.support import head_tables, licences, paper_table
+from tests.support import head_tables, licences, page_lists, paper_table
 from transformer.files import write_whole
 from transformer.view.languages import load_language
 from transformer.web.lessons import lessons
@@ -38,10 +37,6 @@ def first_column(text: str, head: str, cells: Iterable[str]) -> str:
     return "\n".join([f"{before}{head}", line, *map(known.__getitem__, cells)]) + blank + after
 
 
-def page_titles() -> list[str]:
-    return [page.title for page in pages()]
-
-
 def lesson_titles() -> list[str]:
     return [lesson.title for lesson in lessons()]
 
@@ -51,8 +46,7 @@ def in_korean(texts: Iterable[str]) -> list[str]:
 
 
 TABLES: dict[str, Callable[[str], str]] = {  # document -> its text anew, from its text
-    "README.md": lambda text: first_column(text, "| page | what it shows |", page_titles()),
-    "README.ko.md": lambda text: first_column(text, "| 페이지 | 내용 |", in_korean(page_titles())),
+    **page_lists.LISTS,
     "docs/heads.md": lambda text: marked(text, head_tables.tables()),
     "docs/licences.md": lambda text: marked(text, licences.table()),
     "docs/paper.md": lambda text: marked(text, paper_table.table()),

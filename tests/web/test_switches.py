@@ -8,10 +8,10 @@ import torch
 from tests.support.build import tiny_config
 from transformer.interventions.sets import SWITCHES, InterventionError, Interventions, Unbias
 from transformer.web.graphs import switch_inputs
-from transformer.web.switches import graph_inputs, needs_server
+from transformer.web.switches import IN_GRAPHS, graph_inputs, needs_server
 
 TOKENS = {"source": 7, "target": 5}
-SERVER = {"resample", "paint", "positions=shuffle.7"}
+SERVER = {"positions=shuffle.7", *(param for sort in SWITCHES if sort not in IN_GRAPHS for param in sort.PARAMS)}
 # No exported model has relative positions.
 EXAMPLES = [text for switch in SWITCHES for text in switch.EXAMPLES if switch is not Unbias]
 

@@ -29,6 +29,7 @@ class Replace(HeadSwitch):
 
     PARAMS = ("weights",)
     EXAMPLES = ("weights=uniform@cross.*.1", "weights=argmax")
+    SETTINGS = REPLACED
     ORDERED = True
 
     def __post_init__(self) -> None:

@@ -25,7 +25,7 @@ line, each is written NAME=VALUE, counted from 1:
 Heads are KIND, KIND.LAYER or KIND.LAYER.HEAD; "all" is every kind and "*" every layer. A sub-layer may also have its
 name in `transformer.model.tap`: zero=decoder.2.cross.5 is zero=cross.2.5, and skip=cross.1 is skip=decoder.1.cross.
 Each switch is a class in its
-own module; a new one must be added to SWITCHES here, and to `pages.components.descriptions`.
+own module, listed in SWITCHES here.
 """
 
 from __future__ import annotations
@@ -84,8 +84,12 @@ _BY_PARAM = {param: sort for sort in SWITCHES for param in sort.PARAMS}
 
 def forms() -> dict[str, dict[str, Any]]:
     """How the switches of ATTENTION are written, for the lab in the browser: name in links -> the kinds of attention
-    allowed with it, and whether the heads are its whole value."""
-    return {param: {"kinds": sort.kinds_of(param), "bare": sort.BARE} for sort in ATTENTION for param in sort.PARAMS}
+    allowed with it, whether the heads are its whole value, and all its settings if they are few."""
+    return {
+        param: {"kinds": sort.kinds_of(param), "bare": sort.BARE, "settings": sort.SETTINGS}
+        for sort in ATTENTION
+        for param in sort.PARAMS
+    }
 
 
 @dataclass(frozen=True)

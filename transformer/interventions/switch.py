@@ -34,16 +34,6 @@ def unknown(text: str, value: object, names: Sequence[str]) -> InterventionError
     return InterventionError(text, value=brief(value), names=any_of(names, value))
 
 
-def only_off(param: str, setting: str) -> None:
-    """Raises InterventionError for a setting of a switch that only takes something away."""
-    if setting != "off":
-        raise InterventionError(
-            "{param} cannot be {value}; only off is allowed, and without this switch nothing changes",
-            param=param,
-            value=brief(setting),
-        )
-
-
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[0-9]{1,6}")
 
@@ -145,6 +135,7 @@ class Switch(ABC):
     ORDERED: ClassVar[bool] = False  # the order of two of them may matter
     SINGLE: ClassVar[bool] = False  # only the last one counts
     BARE: ClassVar[bool] = False  # its value is a Where and nothing else
+    SETTINGS: ClassVar[tuple[str, ...]] = ()  # all values without the heads, if they are few
 
     # -- as text: PARAM=VALUE, counted from 1 ---------------------------------------------------------------------
 
@@ -315,6 +306,50 @@ class HeadSwitch(Switch):
         """The edits of one sub-layer by the names of its tensors. heads: for every head, the switches that reach it. A
         switch that needs more than one sub-layer overrides `edits`."""
         return {}
+
+
+class OffTexts(NamedTuple):
+    """How a switch NAME=off is called. words: in a sentence; words_in: of some {heads}. title: of its card in the
+    lab. about: what it takes away, in one or two sentences."""
+
+    words: str
+    words_in: str
+    title: str
+    about: str
+
+
+class OffSwitch(HeadSwitch):
+    """A switch that takes something away from heads: its setting is always "off". Pages, the browser and the card in
+    the lab call it as its texts do."""
+
+    SETTINGS = ("off",)
+    TEXTS: ClassVar[tuple[OffTexts, ...]]  # of each of PARAMS
+
+    @classmethod
+    def texts(cls) -> dict[str, str]:
+        """Name in `transformer.view.shared_texts` -> text."""
+        names = ("{}", "{}_in", "lab_{}", "lab_{}_title")
+        pairs = zip(cls.PARAMS, cls.TEXTS, strict=True)
+        return {name.format(param): text for param, texts in pairs for name, text in zip(names, texts, strict=True)}
+
+    @property
+    def setting(self) -> str:
+        return "off"
+
+    @classmethod
+    def read(cls, setting: str, where: Where, param: str) -> Self:
+        if setting not in cls.SETTINGS:
+            raise InterventionError(
+                "{param} cannot be {value}; only off is allowed, and without this switch nothing changes",
+                param=param,
+                value=brief(setting),
+            )
+        return cls.off(param, where)
+
+    @classmethod
+    def off(cls, param: str, where: Where) -> Self:
+        """The switch for these heads."""
+        return cls(where)  # type: ignore[call-arg]
 
 
 def per_head(values: Sequence[object], like: Tensor) -> Tensor:

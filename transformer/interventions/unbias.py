@@ -9,27 +9,33 @@ from torch import Tensor
 
 from transformer.interventions.switch import (
     EVERYWHERE,
-    HeadSwitch,
     InterventionError,
+    OffSwitch,
+    OffTexts,
     SubLayer,
     Where,
-    only_off,
     per_head,
 )
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Edit
+from transformer.texts import N_
 
 BIASED = ("encoder_self", "decoder_self")  # kinds of attention that have a bias in a model with relative positions
 
 
 @dataclass(frozen=True)
-class Unbias(HeadSwitch):
+class Unbias(OffSwitch):
     """Heads whose scores are q.k alone, without the bias of relative positions (Raffel et al. 2020)."""
 
     where: Where = EVERYWHERE
 
     PARAMS = ("bias",)
     EXAMPLES = ("bias=off", "bias=off@encoder_self.2.1")
+    TEXTS = (
+        OffTexts(N_("position bias off"), N_("position bias off in {heads}"), N_("Position bias"), N_(
+            "Self-attention adds a learned number to each score, by head and distance (Raffel et al. 2020). It is all "
+            "that this model knows of positions: without it, only the causal mask tells tokens apart by place.")),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,15 +49,6 @@ class Unbias(HeadSwitch):
     @classmethod
     def kinds_of(cls, param: str) -> tuple[str, ...]:
         return BIASED
-
-    @property
-    def setting(self) -> str:
-        return "off"
-
-    @classmethod
-    def read(cls, setting: str, where: Where, param: str) -> Unbias:
-        only_off(param, setting)
-        return cls(where)
 
     def check(self, config: ModelConfig) -> None:
         super().check(config)

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from transformer.interventions.switch import (
     EVERYWHERE,
-    HeadSwitch,
     InterventionError,
+    OffSwitch,
+    OffTexts,
     SubLayer,
     Where,
-    only_off,
     per_head,
     unknown,
 )
@@ -25,7 +25,7 @@ MASKED = {"causal": ("decoder_self",), "padding": ("encoder_self", "cross")}  # 
 
 
 @dataclass(frozen=True)
-class Unmask(HeadSwitch):
+class Unmask(OffSwitch):
     """A mask switched off: "causal" (decoder self-attention sees the future) or "padding" (<pad> is seen)."""
 
     mask: str
@@ -33,6 +33,14 @@ class Unmask(HeadSwitch):
 
     PARAMS = tuple(MASKED)
     EXAMPLES = ("causal=off", "causal=off@decoder_self.1", "padding=off", "padding=off@cross.2.1")
+    TEXTS = (
+        OffTexts(N_("causal mask off"), N_("causal mask off in {heads}"), N_("Causal mask"), N_(
+            "Hides later tokens from decoder self-attention, so that a prediction depends only on earlier tokens "
+            "(section 3.2.3).")),
+        OffTexts(N_("padding mask off"), N_("padding mask off in {heads}"), N_("Padding mask"), N_(
+            "Hides <pad>, which fills up the shorter sentences of a batch. Pad the source, then switch the mask off: "
+            "attention leaks to <pad>.")),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,13 +62,8 @@ class Unmask(HeadSwitch):
     def kinds_of(cls, param: str) -> tuple[str, ...]:
         return MASKED[param]
 
-    @property
-    def setting(self) -> str:
-        return "off"
-
     @classmethod
-    def read(cls, setting: str, where: Where, param: str) -> Unmask:
-        only_off(param, setting)
+    def off(cls, param: str, where: Where) -> Unmask:
         return cls(param, where)
 
     @property

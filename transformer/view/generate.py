@@ -74,8 +74,9 @@ CONSTANTS: Constants = {
     "WEIGHT_RULES": ("What makes the weights of a head: the model, or a switch.", "const", ("softmax", *REPLACED)),
     "SWITCHES": ("Parameters of a link that are switches.", "readonly string[]", Interventions.PARAMS),
     "SWITCH_FORMS": (
-        "How links write a switch of the Lab: the kinds of attention allowed, and whether heads are the whole value.",
-        "Record<string, {kinds: string[], bare: boolean}>",
+        "How links write a switch of the Lab: the kinds of attention allowed, whether heads are the whole value, and "
+        "all settings if they are few.",
+        "Record<string, {kinds: string[], bare: boolean, settings: string[]}>",
         forms(),
     ),
     "TRAINED_EXACT": ("Of small models, as docs/table3.md.", "Record<string, number>", trained_exact()),

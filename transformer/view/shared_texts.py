@@ -3,6 +3,8 @@ frontend/src/state/texts.js, and those of pages into frontend/src/site/pages/tex
 
 from __future__ import annotations
 
+from transformer.interventions.sets import SWITCHES
+from transformer.interventions.switch import OffSwitch
 from transformer.texts import N_, translate
 
 # NAME_in: the same for some heads instead of all.
@@ -25,12 +27,7 @@ SHARED_TEXTS: dict[str, str] = {
     "scaling_off_in": N_("scaling off in {heads}"),
     "scaling": N_("scores × {factor}"),
     "scaling_in": N_("scores × {factor} in {heads}"),
-    "bias": N_("position bias off"),
-    "bias_in": N_("position bias off in {heads}"),
-    "causal": N_("causal mask off"),
-    "causal_in": N_("causal mask off in {heads}"),
-    "padding": N_("padding mask off"),
-    "padding_in": N_("padding mask off in {heads}"),
+    **{name: text for sort in SWITCHES if issubclass(sort, OffSwitch) for name, text in sort.texts().items()},
     "pad": N_("{count} <pad> after the source"),
     "hide_source_one": N_("token {tokens} of the source hidden"),
     "hide_source_some": N_("tokens {tokens} of the source hidden"),

@@ -15,10 +15,10 @@ from transformer.interventions.sets import (
     Interventions,
     KnockOut,
     Mean,
-    Paint,
+    Pad,
     Replace,
     Reposition,
-    Resample,
+    Scale,
     Silence,
     Skip,
     SubLayer,
@@ -30,10 +30,13 @@ from transformer.interventions.sets import (
 from transformer.model.config import ModelConfig
 from transformer.web.graphs import OUTPUTS, SIDE, Inputs, kinds_of, switch_inputs
 
+IN_GRAPHS = (Scale, Unbias, Unmask, Pad, Hide, Mean, KnockOut, Replace, Reposition, Skip, Silence)
+
 
 def needs_server(switch: Switch) -> bool:
-    """Whether the graphs lack a switch: it takes another sentence, rows set by hand, or torch's random numbers."""
-    return isinstance(switch, Resample | Paint) or (isinstance(switch, Reposition) and switch.rule == "shuffle")
+    """Whether the graphs lack a switch: it takes another sentence, rows set by hand, or torch's random numbers; or no
+    input of theirs is it."""
+    return type(switch) not in IN_GRAPHS or (isinstance(switch, Reposition) and switch.rule == "shuffle")
 
 
 def graph_inputs(

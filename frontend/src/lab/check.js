@@ -1,20 +1,16 @@
 // Which switches of a link a model can have.
 import { layersOf } from "../engine/switches.js";
-import { MOST_PADS, SWITCH_FORMS, WEIGHT_RULES } from "../state/generated.js";
+import { MOST_PADS, SWITCH_FORMS } from "../state/generated.js";
 import { sentenceOf } from "./params.js";
 
 const NUMBER = /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const between = (low, high) => (value) => NUMBER.test(value) && Number(value) >= low && Number(value) <= high;
 const whole = (low, high) => (value) => /^\d{1,6}$/.test(value) && Number(value) >= low && Number(value) <= high;
-// What may stand before "@" for each switch: the limits of transformer/interventions/.
+// What may stand before "@", where it is not one of a few settings: the limits of transformer/interventions/.
 const VALUES = {
   scaling: (value) => value === "off" || between(1e-4, 1e3)(value),
-  bias: (value) => value === "off",
-  causal: (value) => value === "off",
-  padding: (value) => value === "off",
   pad: whole(1, MOST_PADS),
   hide: (value) => /^(source|target)\.[1-9]\d{0,4}$/.test(value),
-  weights: (value) => value !== "softmax" && WEIGHT_RULES.includes(/** @type {any} */ (value)),
   resample: (value) => whole(0, 9999)(value) || sentenceOf(value).trim() !== "",
   positions: (value) => {
     const [rule, amount = ""] = [value.split(".")[0], value.slice(value.indexOf(".") + 1 || value.length)];
@@ -46,7 +42,7 @@ export function refusedSwitches(params, config) {
     if (name === "skip" || name === "neurons") return isPart(name, text);
     if (SWITCH_FORMS[name]?.bare) return isPlace(name, text);
     const [value, where] = text.split("@");
-    if (!VALUES[name]?.(value)) return false;
+    if (!(VALUES[name]?.(value) ?? SWITCH_FORMS[name]?.settings.includes(value))) return false;
     if (name === "positions") return [undefined, "source", "target"].includes(where);
     return where === undefined || (name !== "pad" && isPlace(name, where) && isSide(name, value, where));
   };

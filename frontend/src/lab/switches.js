@@ -2,9 +2,10 @@ import { buttonEl, el, printable } from "../core/dom.js";
 import { formatFactor } from "../core/format.js";
 import { listText } from "../core/lists.js";
 import { headsIn, sentenceOf, sentenceValue, targetsOf } from "./params.js";
-import { MOST_PADS, WEIGHT_RULES } from "../state/generated.js";
+import { MOST_PADS, SWITCH_FORMS, WEIGHT_RULES } from "../state/generated.js";
 import { hint } from "../core/tooltip.js";
 
+const OFF = Object.keys(SWITCH_FORMS).filter((name) => SWITCH_FORMS[name].settings[0] === "off");
 const OUTPUTS = ["own", "mean", "other"]; // of a head; a page without a server may offer fewer
 const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
 const STEP = 0.1;
@@ -16,9 +17,7 @@ export class SwitchCards {
     this.hooks = hooks;
     this.element = el("div", { class: "hs-cards", role: "group", "aria-label": hooks.t("lab_switches") });
     this.makeScaling();
-    this.bias = this.onOff("bias");
-    this.causal = this.onOff("causal");
-    this.padding = this.onOff("padding");
+    this.off = Object.fromEntries(OFF.map((name) => [name, this.onOff(name)]));
     this.makePads();
     this.makeWeights();
     this.makeZero();
@@ -109,7 +108,7 @@ export class SwitchCards {
       },
     });
     const label = el("label", { class: "hs-pads", title: t("lab_pads") }, input, el("span", null, "<pad>"));
-    this.padding.card.querySelector(".hs-card-line").append(label);
+    this.off.padding.card.querySelector(".hs-card-line").append(label);
     this.pads = input;
   }
 
@@ -306,12 +305,12 @@ export class SwitchCards {
     this.trained = subject.trained;
     const { t } = this.hooks;
     this.drawScaling();
-    this.bias.card.hidden = !subject.header.biased;
-    for (const name of ["bias", "causal", "padding"]) {
+    this.off.bias.card.hidden = !subject.header.biased;
+    for (const [name, { seg, where, card }] of Object.entries(this.off)) {
       const on = !this.lists[name].length;
-      this.press(this[name].seg, on ? "on" : "off");
-      this[name].card.toggleAttribute("data-switched", !on || (name === "padding" && this.lists.pad.length > 0));
-      this.drawWhere(name, this[name].where, this.lists[name]);
+      this.press(seg, on ? "on" : "off");
+      card.toggleAttribute("data-switched", !on || (name === "padding" && this.lists.pad.length > 0));
+      this.drawWhere(name, where, this.lists[name]);
     }
     this.drawBare(subject.header);
     const pads = this.lists.pad.at(-1)?.value ?? "0";
@@ -354,7 +353,7 @@ export class SwitchCards {
   // A model made without the causal mask has no mask to switch off.
   drawBare({ causal, config }) {
     const bare = causal === false || (config || {}).causal === false;
-    const { seg, where, card } = this.causal;
+    const { seg, where, card } = this.off.causal;
     if (bare) this.press(seg, "off");
     if (bare) card.removeAttribute("data-switched");
     for (const control of [...seg.children, where.select]) control.disabled = bare;

@@ -1,3 +1,5 @@
+import { SHARED_TEXTS } from "../state/texts.js";
+
 // Notes about switches, also of the anatomy.
 export const NOTE_TEXTS = {
   uncausal:
@@ -11,8 +13,12 @@ export const NOTE_TEXTS = {
     "residual connection to carry x past it (section 3.1 has one), so nothing of x remains.",
 };
 
+// Titles and explanations of the cards that are only on or off.
+const OFF_TEXTS = Object.fromEntries(Object.entries(SHARED_TEXTS).filter(([name]) => name.startsWith("lab_")));
+
 // The lab's texts.
 export const LAB_TEXTS = {
+  ...OFF_TEXTS,
   lab: "Masking and scaling lab",
   lab_switches: "Switches",
   lab_on: "on",
@@ -30,21 +36,9 @@ export const LAB_TEXTS = {
   lab_scaling_factor: "Factor of q·k",
   lab_scaling_mark: "1/√{d}",
   lab_scaling_value: "× {factor}",
-  lab_causal: "Causal mask",
-  lab_causal_title:
-    "Hides later tokens from decoder self-attention, so that a prediction depends only on earlier tokens (section " +
-    "3.2.3).",
   lab_causal_none:
     "This model was made without the causal mask, so there is no mask to switch off: its decoder self-attention also " +
     "sees later tokens (section 3.2.3).",
-  lab_bias: "Position bias",
-  lab_bias_title:
-    "Self-attention adds a learned number to each score, by head and distance (Raffel et al. 2020). It is all that this " +
-    "model knows of positions: without it, only the causal mask tells tokens apart by place.",
-  lab_padding: "Padding mask",
-  lab_padding_title:
-    "Hides <pad>, which fills up the shorter sentences of a batch. Pad the source, then switch the mask off: " +
-    "attention leaks to <pad>.",
   lab_pads: "pad tokens after the source",
   lab_weights: "Weights",
   lab_weights_title: "The softmax of the scores, equal weights on all visible keys, or all weight on the best key.",

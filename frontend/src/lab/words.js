@@ -105,18 +105,14 @@ function silenced(t, list) {
 
 const short = (number) => String(Number(Number(number).toPrecision(6)));
 
-// All phrases of each switch, in the order of transformer/interventions/sets.py.
+// All phrases of a switch; that of another one has its name.
 const PHRASES = {
   scaling: (t, list) =>
     byHeads(t, list, (value) =>
       value === "off" || Number(value) === 1 ? ["scaling_off"] : ["scaling", { factor: short(value) }],
     ),
-  bias: (t, list) => byHeads(t, list, () => ["bias"]),
-  causal: (t, list) => byHeads(t, list, () => ["causal"], SWITCH_FORMS.causal.kinds), // of one kind
-  padding: (t, list) => byHeads(t, list, () => ["padding"]),
   pad: (t, list) => list.map(({ value }) => t("pad", { count: value })),
   hide: hidden,
-  mean: (t, list) => byHeads(t, list, () => ["mean"]),
   resample: (t, list) =>
     byHeads(t, list, (value) => (value.startsWith("text.") ? ["resample"] : ["drawn", { seed: value }])),
   zero: knockedOut,
@@ -134,7 +130,8 @@ const PHRASES = {
  * the text names them. t: of `sharedTexts`. */
 export function phrases(t, params, config = null) {
   const lists = readSwitches(params, FORMS);
-  const texts = Object.entries(PHRASES).flatMap(([name, phrase]) => phrase(t, lists[name], config));
+  const named = (name) => byHeads(t, lists[name], () => [name], FORMS[name].kinds);
+  const texts = Object.keys(FORMS).flatMap((name) => PHRASES[name]?.(t, lists[name], config) ?? named(name));
   if (texts.length <= LISTED) return texts;
   return [...texts.slice(0, LISTED - 1), t("more_switches", { count: texts.length - LISTED + 1 })];
 }

@@ -96,18 +96,18 @@ export const WEIGHT_RULES = /** @type {const} */ (["softmax", "uniform", "argmax
 // Parameters of a link that are switches.
 export const SWITCHES = /** @type {readonly string[]} */ (["scaling", "bias", "causal", "padding", "pad", "hide", "mean", "resample", "zero", "weights", "paint", "positions", "skip", "neurons"]);
 
-// How links write a switch of the Lab: the kinds of attention allowed, and whether heads are the whole value.
-export const SWITCH_FORMS = /** @type {Record<string, {kinds: string[], bare: boolean}>} */ ({
-  "scaling": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
-  "bias": {"kinds": ["encoder_self", "decoder_self"], "bare": false},
-  "causal": {"kinds": ["decoder_self"], "bare": false},
-  "padding": {"kinds": ["encoder_self", "cross"], "bare": false},
-  "pad": {"kinds": [], "bare": false},
-  "hide": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
-  "mean": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": true},
-  "resample": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
-  "zero": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": true},
-  "weights": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false},
+// How links write a switch of the Lab: the kinds of attention allowed, whether heads are the whole value, and all settings if they are few.
+export const SWITCH_FORMS = /** @type {Record<string, {kinds: string[], bare: boolean, settings: string[]}>} */ ({
+  "scaling": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false, "settings": []},
+  "bias": {"kinds": ["encoder_self", "decoder_self"], "bare": false, "settings": ["off"]},
+  "causal": {"kinds": ["decoder_self"], "bare": false, "settings": ["off"]},
+  "padding": {"kinds": ["encoder_self", "cross"], "bare": false, "settings": ["off"]},
+  "pad": {"kinds": [], "bare": false, "settings": []},
+  "hide": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false, "settings": []},
+  "mean": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": true, "settings": []},
+  "resample": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false, "settings": []},
+  "zero": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": true, "settings": []},
+  "weights": {"kinds": ["encoder_self", "decoder_self", "cross"], "bare": false, "settings": ["uniform", "argmax"]},
 });
 
 // Of small models, as docs/table3.md.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 
 from pages.paper import views, visualised
@@ -12,9 +10,7 @@ from pages.paper.views import items
 from pages.registry import pages
 from tests.support import paper_table
 from tests.support.app import ROOT, address, components, figures, messages, open_page, page_text, written
-from transformer.interventions.sets import Interventions
 from transformer.model.config import ModelConfig
-from transformer.view.state import View
 
 LISTED = [(item.name, view) for item in items() for view in item.views]
 PAGES = {page.name: page for page in pages()}
@@ -25,24 +21,13 @@ def parts(page: str) -> list[str]:
 
 
 def test_every_view_of_the_app_has_a_place_in_the_list() -> None:
-    """But for parts that the paper's model has nothing for."""
+    """But for parts that the paper, or its model, has nothing for."""
     paper = ModelConfig(vocab_size=37_000)
     listed = {(view.page, view.params.get("part", parts(view.page)[0])) for _, view in LISTED}
-    there = {
-        (name, part)
-        for name, page in PAGES.items()
-        if name not in ("paper", "lessons")
-        for part in parts(name)
-        if page.content.shown(paper, part)
-    }
-    assert listed == there
-
-
-def test_links_name_only_what_their_page_reads() -> None:
-    shared = {field.name for field in fields(View)} | set(Interventions.PARAMS)
-    for _, view in LISTED:
-        assert set(view.params) <= shared | set(PAGES[view.page].content.names), view
-        assert view.params.get("part", parts(view.page)[0]) in parts(view.page)
+    contents = {name: page.content for name, page in PAGES.items()}
+    there = {(name, part) for name in PAGES for part in parts(name) if contents[name].shown(paper, part)}
+    beyond = {(name, part) for name, content in contents.items() for part in content.beyond}
+    assert beyond <= there and listed == there - beyond
 
 
 @pytest.mark.slow

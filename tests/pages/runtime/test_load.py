@@ -15,7 +15,7 @@ import pytest
 
 import transformer
 from pages.registry import pages
-from tests.support.clicks import PAGES, click
+from tests.support.clicks import PAGES, any_choice, click
 from tests.support.processes import sample
 from tests.support.server import App, running
 from tests.support.viewer import Viewer, ViewerError, waits
@@ -66,10 +66,7 @@ class Staying(random.Random):
         return 0.9
 
 
-def test_there_are_clicks_for_every_page_and_in_every_part_of_the_newer_ones(app: App, model: Pretrained) -> None:
-    without = {"lessons", "training", "model"}  # no sentence, or clicks of their own (trainer.py)
-    assert PAGES.keys() | without == {page.path for page in pages()} and not PAGES.keys() & without
-
+def test_there_are_clicks_in_every_part_of_the_pages_that_have_no_others(app: App, model: Pretrained) -> None:
     async def visit(name: str) -> int:
         async with Viewer(app.host, name) as viewer:
             await viewer.open(source="headscope", target="epocsdaeh")
@@ -79,7 +76,8 @@ def test_there_are_clicks_for_every_page_and_in_every_part_of_the_newer_ones(app
                 await click(viewer, model, Staying(number))
             return len(viewer.options[menu])
 
-    names = ("decoding", "recipe", "results", "roles", "attribution")
+    names = ["decoding", *(name for name, clicks in PAGES.items() if clicks is any_choice)]
+    assert len(names) > 4
     parts = {page.name: len(page.content.parts()) for page in pages()}
     assert [run(visit(name)) for name in names] == [parts[name] for name in names]
 

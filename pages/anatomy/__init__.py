@@ -1,1 +1,0 @@
-"""Anatomy: one sentence on its way through the model."""

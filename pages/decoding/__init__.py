@@ -1,1 +1,0 @@
-"""Decoding: how a translation is searched for, token by token."""

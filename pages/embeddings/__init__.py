@@ -1,1 +1,0 @@
-"""Embeddings: from tokens to vectors and back."""

@@ -1,1 +1,0 @@
-"""Feed-forward: neurons and what they do."""

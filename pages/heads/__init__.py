@@ -1,1 +1,0 @@
-"""Heads: every attention head on one sentence."""

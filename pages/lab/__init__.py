@@ -1,1 +1,0 @@
-"""Lab: parts of attention switched off in a trained model."""

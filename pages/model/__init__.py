@@ -1,1 +1,0 @@
-"""Model: the card of the checkpoint."""

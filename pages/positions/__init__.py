@@ -1,1 +1,0 @@
-"""Positions: the positional encoding and its alternatives."""

@@ -1,1 +1,0 @@
-"""Training recipe: section 5 of the paper, part by part."""

@@ -1,1 +1,0 @@
-"""Head roles: what every head does over many sentences, and the evidence for it."""

@@ -1,1 +1,0 @@
-"""Training: a model learns while you watch."""
