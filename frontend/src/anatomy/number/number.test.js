@@ -164,7 +164,8 @@ test("a word outside the likeliest has no link to its logit", () => {
   for (const rank of [0, 4, 9, 10, 50])
     for (const step of ["choose", "back"]) {
       const state = { ...START, place: "output", step, t: 1, col: 0 };
-      const data = Object.assign(madeUp(6, 4, PAPER), { state });
+      const data = /** @type {any} */ (madeUp(6, 4, PAPER));
+      data.state = state;
       data.outputs.chosen_rank[1] = rank;
       const origin = numberOf({ state, data }).from(0);
       assert.deepEqual(origin, rank < 10 ? { step: "logits", row: rank, col: 0 } : null);
