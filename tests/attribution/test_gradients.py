@@ -106,7 +106,7 @@ def test_integrated_gradients_of_a_bundled_model_are_complete() -> None:
     added, wanted = (float(one[step]) for one in completeness(model, trace, found))
     assert abs(wanted) > 1 and added == pytest.approx(wanted, rel=0.01)
     # One rule with many points finds the same contributions.
-    dense = integrated_gradients(model, trace, [step], points=400).joined()[step]
+    dense = integrated_gradients(model, trace, [step], points=800).joined()[step]
     assert float((found.joined()[step] - dense).norm() / dense.norm()) < 0.03
 
 
