@@ -3,8 +3,7 @@ import { factorName } from "./equation.js";
 import { rowOf } from "./operands.js";
 import { sideOf } from "../panel/facts.js";
 import { cellsPart } from "./cells.js";
-import { cardsPart, curvePart, rowPart, stackedParts } from "./cards.js";
-import { LINE_HEIGHT } from "./sheet.js";
+import { cardsPart, curvePart, rowPart, stackedParts, titledPart } from "./cards.js";
 
 // The drawing below a number that is computed from a few others: a card for each, and their rows. tools: see
 // numberParts.
@@ -120,17 +119,9 @@ function keyRows(tools, names) {
     return { numbers, text, more };
   });
   const cells = cellsPart(sheet, rows, labels("key"), w, computation.col);
-  if (cells) return [titledPart(tools, cells, t("number_row_of", { token }))];
+  const look = { weight: 600, gap: 0.3 * sheet.unit };
+  if (cells) return [titledPart(sheet, "titled", t("number_row_of", { token }), cells, look)];
   return names.map((name, i) => rowIn(tools, name, { options: own, pick: picks[i], heads: labels("key") }));
-}
-
-function titledPart({ sheet, w }, part, text) {
-  const head = (LINE_HEIGHT + 0.3) * sheet.unit;
-  const draw = (x, y, wide, h) => {
-    sheet.text("titled", text, x, y, w, { weight: 600 });
-    part.draw(x, y + head, wide, h - head);
-  };
-  return { least: part.least + head, best: part.best + head, draw };
 }
 
 function maskParts(tools) {

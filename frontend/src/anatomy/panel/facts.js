@@ -314,58 +314,41 @@ export function labelsOf(state, data, matrix) {
   return { rows: rowAxis === "key" ? keys : tokens, columns: colAxis === "key" ? keys : null };
 }
 
-// The parameters of a state: how many, in which tensors, and the key of the text about them.
-export function boxesOf(state, data) {
-  const { boxes } = data.header;
-  const { config } = data;
+// [the name of the box whose parameters a state shows, those of its tensors that are used (null: all), the key of another
+// text].
+function boxOf(state, { config, header }) {
   const { place, step } = state;
   const near = isNear(state);
-  const boxesFor = (name, tensors, key) => {
-    const box = boxes[name] || { tensors: [] };
-    const listed = tensors || box.tensors;
-    const count = tensors || !box.count ? countOf(listed) : box.count;
-    const shared = box.shared_with || [];
-    const biasCount = listed.reduce((sum, tensor) => sum + (tensor.name === "output_bias" ? tensor.count : 0), 0);
-    const sort = shared.length
-      ? biasCount
-        ? "tell_parameters_shared_but"
-        : "tell_parameters_shared"
-      : "tell_parameters";
-    const share = count / config.parameters;
-    return {
-      name,
-      step: tensors && step,
-      key: key || sort,
-      count,
-      share,
-      shared,
-      own: biasCount,
-      tensors: listed.map(paperValue),
-    };
-  };
+  const none = ["", [], "tell_parameters_none"];
   if (isEmbedding(place)) {
-    if (near && step === "times") return boxesFor("", [], "tell_parameters_none");
-    if (!near || step === "row") return boxesFor(place + ".embedding");
+    if (near && step === "times") return none;
+    if (!near || step === "row") return [place + ".embedding", null];
     const fixed = { sinusoidal: "tell_parameters_fixed", none: "tell_parameters_none" };
-    return boxesFor(place + ".positions", null, fixed[config.positions]);
+    return [place + ".positions", null, fixed[config.positions]];
   }
   if (place === "output") {
-    if (!near || step === "logits") return boxesFor("output");
-    return step === "hidden" && config.norm === "pre"
-      ? boxesFor("decoder.norm")
-      : boxesFor("", [], "tell_parameters_none");
+    if (!near || step === "logits") return ["output", null];
+    return step === "hidden" && config.norm === "pre" ? ["decoder.norm", null] : none;
   }
   const at = traceName(state);
-  if (near && step === "norm") return boxesFor(at + ".norm");
+  if (near && step === "norm") return [at + ".norm", null];
+  const tensorsOf = (name) => header.boxes[name]?.tensors || [];
   const symbols = near && TENSORS[step];
-  const sub = boxes[at] ? boxes[at].tensors : [];
-  if (symbols)
-    return boxesFor(
-      at,
-      sub.filter(({ symbol }) => symbols.includes(symbol)),
-    );
-  const norm = boxes[at + ".norm"] ? boxes[at + ".norm"].tensors : [];
-  return boxesFor(at, [...sub, ...norm], near ? "tell_parameters_not" : null);
+  if (symbols) return [at, tensorsOf(at).filter(({ symbol }) => symbols.includes(symbol))];
+  return [at, [...tensorsOf(at), ...tensorsOf(at + ".norm")], near ? "tell_parameters_not" : null];
+}
+
+// The parameters of a state: how many, in which tensors, and the key of the text about them.
+export function boxesOf(state, data) {
+  const [name, used, key] = boxOf(state, data);
+  const box = data.header.boxes[name] || { tensors: [] };
+  const listed = used || box.tensors;
+  const count = (!used && box.count) || countOf(listed);
+  const shared = box.shared_with || [];
+  const own = countOf(listed.filter((tensor) => tensor.name === "output_bias"));
+  const sort = shared.length ? (own ? "tell_parameters_shared_but" : "tell_parameters_shared") : "tell_parameters";
+  const about = { name, step: used && state.step, key: key || sort, shared, own };
+  return { ...about, count, share: count / data.config.parameters, tensors: listed.map(paperValue) };
 }
 
 const countOf = (tensors) => tensors.reduce((sum, { count }) => sum + count, 0);
