@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,9 +15,7 @@ from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
-from pages.runtime.ahead import AHEAD
 from pages.runtime.shared import shared
-from pages.runtime.streamlit import session_id
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import FINISHED, OPEN, Hypothesis, Trail, is_complete, n_best, output_limit
@@ -142,18 +139,6 @@ def reaching(model: Pretrained, source: str, beams: int, alpha: float, begin: tu
     return tree if tree.end(alpha) is not None else search(model, source, beams, alpha, begin, limit)
 
 
-def _expect(model: Pretrained, source: str, beams: int, alpha: float, begin: tuple[int, ...], limit: int) -> None:
-    """Searches for what comes next: the rest of the slider, then the other numbers of beams, the nearest ones first."""
-    others = sorted(set(range(1, MOST_BEAMS + 1)) - {beams}, key=lambda other: abs(other - beams))
-    AHEAD.expect(
-        session_id(),
-        [
-            partial(reaching, model, source, count, penalty, begin, limit)
-            for count, penalty in [(beams, MOST_ALPHA), *((other, alpha) for other in others)]
-        ],
-    )
-
-
 def _node(options: Options, tree: Search, end: int) -> tuple[int, int] | None:
     """The node that a person chose, from 0; None if there is no such node, and the winner's last one is shown."""
     match = re.fullmatch(r"(\d{1,3})\.(\d{1,2})", options.typed("node", ""), re.ASCII)
@@ -217,7 +202,6 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             on_node_change=pick,
             on_alpha_change=slide,
         )
-    _expect(model, source, beams, alpha, begin, limit)
 
 
 def _column(model: Pretrained, nodes: tuple[Node, ...]) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,8 +15,6 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
-from pages.runtime.ahead import AHEAD
-from pages.runtime.streamlit import session_id
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.steps import Continuation
 from transformer.texts import _
@@ -145,9 +142,6 @@ def numbers(model: Pretrained, options: Options, source: str, begin: str, branch
     line, step = position(options, lines.found)
     found = lines.found[line]
     ids = found.hypothesis.ids
-    others = [token for token in found.steps[step].ids if token != ids[step]]  # what a person may press next
-    expected = [partial(payload.continued, model, source, ((*ids[:step], token),), limit) for token in others]
-    AHEAD.expect(session_id(), expected if len(branches) < MOST else [])
     drawn = zip(lines.found, lines.forced, lines.shared, strict=True)
     return {
         "source": source,

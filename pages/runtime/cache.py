@@ -16,7 +16,6 @@ from pathlib import Path
 import torch
 
 import transformer
-from pages.runtime.decoding import DECODINGS, Request
 from pages.runtime.memory import MEMORY, return_memory
 from pages.runtime.queue import MODEL_QUEUE, Rate, let_give_way
 from pages.runtime.shared import SharedCache, identity, owner_of, register, shared
@@ -152,19 +151,14 @@ def trace(model: Pretrained, name: str, source: str, target: str, limit: int) ->
     key = (name, identity(model), source, target, limit)
     if (found := TRACES.find(key)) is not None:
         return found
-    ids, owner = model.encode(source, "source", limit), owner_of(model)
-    delay = min(DELAY_PER_TOKEN * len(ids), MOST_DELAY)
+    delay = min(DELAY_PER_TOKEN * len(model.encode(source, "source", limit)), MOST_DELAY)
 
-    def traced(request: Request | None = None) -> Trace:
-        draft = None if request is None else DECODINGS.output(request)
-        trace = model.trace(source, target, limit=limit, draft=draft)
+    def traced() -> Trace:
+        trace = model.trace(source, target, limit=limit)
         SENTENCES.add()
         return trace
 
-    if target:
-        return TRACES.get(key, traced, queued=True, owner=owner, delay=delay)
-    with DECODINGS.request(model, ids, limit) as request:
-        return TRACES.get(key, lambda: traced(request), queued=True, owner=owner, delay=delay)
+    return TRACES.get(key, traced, queued=True, owner=owner_of(model), delay=delay)
 
 
 def trace_output(model: Pretrained, source: str, output: tuple[int, ...], limit: int) -> Trace:

@@ -540,14 +540,13 @@ class Pretrained:
 
         return greedy_from_drafts(self.model, draft, source, limit, prefixes)
 
-    def drafts(self, sources: Sequence[Sequence[int]], limit: int | None = None) -> list[tuple[int, ...]]:
-        """Like `outputs`, but after `prepare_draft` the drafts, which `trace` checks."""
+    def _drafted(self, source: Sequence[int], limit: int | None) -> tuple[int, ...]:
+        """After `prepare_draft` a draft of the greedy translation, which the caller checks; else no ids."""
         draft = self._drafting()
         if draft is None:
-            return self.outputs(sources, limit)
-        limits = [output_limit(self.model, len(source), self.output_limit(NONE, limit)) for source in sources]
-        found = draft(sources, [()] * len(sources), max(limits))
-        return [ids[:longest] for ids, longest in zip(found, limits, strict=True)]
+            return ()
+        longest = output_limit(self.model, len(source), self.output_limit(NONE, limit))
+        return draft([source], [()], longest)[0][:longest]
 
     def hidden(self, source: torch.Tensor, fed: torch.Tensor, interventions: Interventions = NONE) -> torch.Tensor:
         """Teacher forcing of a batch, without a trace. source: ids [batch, source], padded; fed: ids [batch, target].
@@ -658,7 +657,6 @@ class Pretrained:
         edits: Edits | None = None,
         interventions: Interventions = NONE,
         output: Sequence[int] | None = None,
-        draft: tuple[int, ...] | None = None,
     ) -> Trace: ...
     @overload
     def trace(
@@ -682,7 +680,6 @@ class Pretrained:
         edits: Edits | None = None,
         interventions: Interventions = NONE,
         output: Sequence[int] | None = None,
-        draft: tuple[int, ...] | None = None,
     ) -> Trace | Kept:
         """Every tensor that the model computes for a sentence pair.
 
@@ -690,8 +687,7 @@ class Pretrained:
         interventions and edits. keep: instead of a Trace only these tensors, as in `trace_all`. limit: tokens allowed
         per side. edits: name, as in `keep` -> function of the tensor that returns it changed, see
         `transformer.model.tap`; during decoding it gets the tensors of a full pass over the tokens written so far.
-        output: ids of the model's greedy translation, if `outputs` has decoded them; draft: the same of `drafts`,
-        without interventions and edits.
+        output: ids of the model's greedy translation, if `outputs` has decoded them.
         Raises InputError; InterventionError; KeepError; TapError for edits that do not fit or that make infinity or
         NaN; WrongTypeError.
         """
@@ -700,8 +696,9 @@ class Pretrained:
         check_interventions(interventions)
         edits = self._checked(edits)
         own = target is None or not target.strip()
-        if own and keep is None and not (output or draft or interventions or edits):
-            (draft,) = self.drafts([source_ids], limit)
+        draft: tuple[int, ...] = ()
+        if own and keep is None and not (output or interventions or edits):
+            draft = self._drafted(source_ids, limit)
         if own:
             out = list(output or draft or self._decode(source_ids, 1, 0.0, limit, interventions, edits)[0].ids)
         else:
@@ -713,7 +710,7 @@ class Pretrained:
         if keep is not None:
             return self._keep(keep, padded, out, interventions, edits)
         tensors = self._pass(padded, fed, out, interventions, edits)
-        if draft and self._drafting():
+        if draft:
             from transformer.inference.drafts import judge
 
             if judge(self.config, tensors["logits"], [draft])[0].written != draft:

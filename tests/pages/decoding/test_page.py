@@ -21,7 +21,6 @@ from pages.decoding import beam, given, payload, step
 from pages.decoding.paint import read_heads, read_weights, shortened
 from pages.decoding.step import Branch, read_branches, translations
 from pages.frame.state import max_tokens
-from pages.runtime.ahead import AHEAD
 from pages.runtime.cache import MODELS
 from pages.runtime.memory import MEMORY
 from pages.runtime.queue import MODEL_QUEUE
@@ -507,20 +506,3 @@ def test_every_pass_of_the_page_is_made_in_the_queue(monkeypatch: pytest.MonkeyP
         again = len(passes)
         open_page("decoding", **{"target": "", **params})
         assert len(passes) == again  # and for the next viewer, of the same page, not again
-
-
-def test_what_the_next_click_needs_is_computed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected: list[Callable[[], object]] = []
-    monkeypatch.setattr(AHEAD, "expect", lambda _viewer, works: expected.extend(works))
-    link = {"target": "", "source": SOURCE}
-    open_page("decoding", part="beam", **link)
-    found = numbers(open_page("decoding", **link))
-    for work in expected:
-        work()
-    for module, name in ((beam, "n_best"), (payload, "continuations")):
-        monkeypatch.setattr(module, name, lambda *_given, **_named: pytest.fail("a search after all"))
-    for choice in ({"beams": "8"}, {"beams": "1"}, {"alpha": "2"}, {"alpha": "1"}):
-        assert data(open_page("decoding", part="beam", **link, **choice), "beam")["steps"]
-    token = next(one for one in found["bars"]["ids"] if one not in found["lines"][0]["ids"])
-    lines = numbers(open_page("decoding", **link, branches=f"1.{found['at']['step'] + 1}.{token}"))["lines"]
-    assert lines[1]["ids"][found["at"]["step"]] == token
