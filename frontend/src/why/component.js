@@ -1,12 +1,13 @@
 import { buttonEl, el, svgEl } from "../core/dom.js";
 import { arrowStep } from "../core/keys.js";
+import { linePath, plotSvg, pointMark } from "../core/plot.js";
 import { headTable } from "../heads/table.js";
 import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
 import { formatWeight, formatScore } from "../core/format.js";
 import { appLive } from "../live/live.js";
 import { liveWhy } from "./live.js";
 import { WHY_TEXTS } from "./texts.js";
-import { numberText, countText, richText, linePath, plotSvg, pointMark, legend, histogram } from "./plots.js";
+import { numberText, countText, richText, legend, histogram } from "./plots.js";
 import { savingMenu } from "../saving/menu.js";
 import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
@@ -15,6 +16,8 @@ import { PlainView, plainComponent } from "../host/plain_view.js";
 // the variances of the model's own q and k. The numbers come from transformer/analysis/scaling.py.
 
 const WAYS = ["scaled", "unscaled", "additive"];
+/** @type {Record<string, Parameters<typeof pointMark>[0]>} */
+const MARKS = { scaled: "circle", unscaled: "square", additive: "diamond" }; // besides dash and colour
 const MEASURES = ["entropy", "largest", "room"];
 const QUANTITIES = ["query", "key", "product"];
 const OCTAVE = 5; // depths to an octave, a page of the slider's keys
@@ -339,7 +342,8 @@ export class Why extends PlainView {
       svg.append(linePath(points, { class: "why-line", "data-way": way }));
       return { way, value: values[at], y: y(values[values.length - 1]) + 0.3 * em };
     });
-    for (const { way, value } of labels) svg.append(pointMark(way, chosenX, y(value), 0.27 * em));
+    for (const { way, value } of labels)
+      svg.append(pointMark(MARKS[way], chosenX, y(value), 0.29 * em, { class: "why-mark", "data-way": way }));
     // Names stand at the ends of their lines, moved apart if two would touch.
     labels.sort((a, b) => a.y - b.y);
     labels.forEach((label, i) => i && (label.y = Math.max(label.y, labels[i - 1].y + 1.15 * em)));
