@@ -9,8 +9,8 @@ const HUES = {
 
 let colourReader = null;
 
-// Any CSS colour -> [r, g, b], by letting a canvas paint it.
-export function parseColour(text, fallback) {
+// Any CSS colour -> [r, g, b, alpha] of 255 each, by letting a canvas paint it.
+export function readColour(text, fallback = "#000") {
   if (!colourReader) {
     const canvas = document.createElement("canvas");
     canvas.width = canvas.height = 1;
@@ -20,8 +20,12 @@ export function parseColour(text, fallback) {
   colourReader.fillStyle = (text || "").trim() || fallback;
   colourReader.clearRect(0, 0, 1, 1);
   colourReader.fillRect(0, 0, 1, 1);
-  const [r, g, b, a] = colourReader.getImageData(0, 0, 1, 1).data;
-  return a === 0 ? parseColour(fallback, "#ffffff") : [r, g, b];
+  return colourReader.getImageData(0, 0, 1, 1).data;
+}
+
+function parseColour(text, fallback) {
+  const [r, g, b, alpha] = readColour(text, fallback);
+  return alpha === 0 ? parseColour(fallback, "#ffffff") : [r, g, b];
 }
 
 export function cssColour(rgb, alpha) {

@@ -65,7 +65,7 @@ export class Softmax extends PlainView {
   }
 
   term(lines, text) {
-    return this.hint(el("span", { class: "softmax-term", tabindex: 0 }, text || ""), lines);
+    return this.hint(el("span", { class: "hs-term", tabindex: 0 }, text || ""), lines);
   }
 
   slider(testid, label, values, input) {
@@ -78,7 +78,7 @@ export class Softmax extends PlainView {
       this.power = 0;
       this.changed();
     };
-    return buttonEl({ "data-testid": testid, click }, ...richText(text));
+    return buttonEl({ class: "hs-press", "data-testid": testid, click }, ...richText(text));
   }
 
   build() {
