@@ -73,10 +73,10 @@ export function makeRamp(theme, kind) {
 
 // The other end of a difference: a contrary hue of middle lightness in both themes, while makeRamp ends near black or
 // near white. So the two ends differ in hue and in lightness, also for readers without colour vision.
-const LOSSES = { encoder_self: "#e07b1a", decoder_self: "#3f8fe0", cross: "#e07b1a" };
+const NEGATIVE_HUES = { encoder_self: "#e07b1a", decoder_self: "#3f8fe0", cross: "#e07b1a" };
 
-export function makeLossRamp(theme, kind) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(LOSSES[kind].slice(at, at + 2), 16));
+export function makeNegativeRamp(theme, kind) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(NEGATIVE_HUES[kind].slice(at, at + 2), 16));
   const end = [r, g, b];
   return Array.from({ length: 256 }, (_, i) => mixColours(theme.background, end, (i / 255) ** 0.72));
 }

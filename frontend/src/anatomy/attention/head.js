@@ -48,14 +48,14 @@ function factorText({ data, config, head, dk }, root) {
   return Math.abs(factor * Math.sqrt(dk) - 1) < 1e-4 ? `÷ √${root}` : `× ${formatFactor(factor)}`;
 }
 
-const tokenNames = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
+const symbolsOf = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
 
 // Q at the left, K^T above, the scores in the corner, and at the right the effect of the step on all of them.
 function headScores(sheet, { at, shift, strip, across, gap, labels, yTop, tight }) {
   const { u, line, head, dk, slim, q, k } = sheet;
   const { step } = sheet.state;
   const x0 = sheet.x0 + shift;
-  const [Q, K] = tokenNames(sheet);
+  const [Q, K] = symbolsOf(sheet);
   const alpha = step === "dot" ? 1 : 1.3 * PALE;
   const more = { head, group: "h" + head, alpha };
   drawQueries(sheet, { at, shift });
@@ -91,7 +91,7 @@ function headScores(sheet, { at, shift, strip, across, gap, labels, yTop, tight 
 // Weights at the left, V above at the right, and in the corner the output of the head.
 function headValues(sheet, { at, gap, labels, top }) {
   const { u, line, head, dh, q, k, w0 } = sheet;
-  const [, , V, outputName] = tokenNames(sheet);
+  const [, , V, outputName] = symbolsOf(sheet);
   const [weights, values] = ["weights", "values"].map((role) => sheet.key(role, head));
   // The values' tokens are the same as above the weights: without space for both they are written once.
   const twice = !sheet.slim;

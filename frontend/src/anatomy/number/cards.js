@@ -75,15 +75,15 @@ export function titledPart(sheet, name, title, part, { gap = 0, ...look } = /** 
   return { least: part.least + head, best: part.best + head, draw };
 }
 
-// A whole row of numbers with one number outlined. heads: the names of its columns, if they have names.
-export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, heads, w }) {
+// A whole row of numbers with one number outlined. columns: the names of its columns, if they have names.
+export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, columns, w }) {
   const { unit } = sheet;
   const rows = sheet.stripRows(numbers.length);
   const cell = w / Math.min(64, numbers.length);
   const tall = rows === 1 ? 1.4 * unit : Math.min(cell, 1.1 * unit, (TALLEST * unit) / rows);
   const [low, high] = [Math.max(3, Math.min(cell, 0.3 * unit)), Math.max(4, tall)];
   const named = (m) =>
-    heads ? heads[m] : sheet.t("number_feature", { n: formatCount(m + 1), count: formatCount(numbers.length) });
+    columns ? columns[m] : sheet.t("number_feature", { n: formatCount(m + 1), count: formatCount(numbers.length) });
   const says = (m) => [title, named(m), formatNumber(numbers[m])];
   const more = { mark: at, origin, label: title, says, ramp, ...(pick ? { pick } : {}) };
   const draw = (x, y, wide, h) => sheet.strip(name, numbers, { x, y, w: wide }, h / rows, more);
@@ -104,21 +104,21 @@ export function plotPanel(sheet, name, rect, /** @type {any} */ { x: [from, to],
 // The non-linearity around the number it is applied to.
 export function curvePart(sheet) {
   const { unit, computation, t, ramp } = sheet;
-  const { x: input, sort, free } = computation;
+  const { x: input, activation, unswitched } = computation;
   const end = Math.max(3, Math.ceil(Math.abs(input) * 1.2));
   const [lowest, highest] = [-end, end].map((value) => formatNumber(value).replace(/\.0+$/, ""));
   const draw = (x, y, w, h) => {
-    const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[sort] * end;
+    const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[activation] * end;
     const ranges = { x: [-end, end], y: [low, end] };
     const { plot, across, up } = plotPanel(sheet, "curve", { x, y, w: Math.min(w, h * 2.4), h }, ranges);
     const axis = { colour: "dim", weight: 1, dash: true };
     sheet.path("curve.x", [plot.x, up(0), plot.x + plot.w, up(0)], axis);
     sheet.path("curve.y", [across(0), plot.y, across(0), plot.y + plot.h], axis);
-    const count = sort === "relu" ? 2 : 120;
+    const count = activation === "relu" ? 2 : 120;
     const values = Array.from({ length: count + 1 }, (_, i) => -end + (2 * end * i) / count);
-    const points = values.flatMap((value) => [across(value), up(activate(value, sort))]);
+    const points = values.flatMap((value) => [across(value), up(activate(value, activation))]);
     sheet.path("curve.line", points, { colour: ramp, weight: 2, z: 1 });
-    const [px, py, dot] = [across(input), up(free), 0.62 * unit];
+    const [px, py, dot] = [across(input), up(unswitched), 0.62 * unit];
     sheet.path("curve.down", [px, up(0), px, py], { colour: "ink", weight: 1, z: 1 });
     const at = { x: px - dot / 2, y: py - dot / 2, w: dot, h: dot };
     sheet.box("curve.at", at, { fill: ramp, stroke: "ink", radius: dot, z: 2 });

@@ -113,11 +113,11 @@ function stripsPart(sheet, names, w) {
 // The sums of the first terms as a line, from 0 to the result.
 function runningPart(sheet) {
   const { unit, computation, t, ramp } = sheet;
-  const { products, bias, free, value } = computation;
+  const { products, bias, unswitched, value } = computation;
   const count = products.length;
   const draw = (x, y, w, h) => {
     const sums = runningSums(products);
-    const end = free ?? value;
+    const end = unswitched ?? value;
     const label = formatNumber(end);
     const labelWidth = widthOfText(label, SMALL_TEXT * unit) + 1.2 * unit;
     const stride = Math.max(1, Math.ceil(count / POINTS));

@@ -24,28 +24,28 @@ function powerText(a, b = null) {
 const indexed = (sign, ...indices) => `${sign}_{${indices.join(",")}}`;
 
 // The symbol of the number: for a word its rank among the most likely, otherwise row and column.
-function signOf({ of, made, words, row, col }) {
-  const rank = made === "choose" || made === "back" ? words.rank : row;
+function signOf({ of, kind, words, row, col }) {
+  const rank = kind === "choose" || kind === "back" ? words.rank : row;
   return of.rows === "word" ? indexed(of.sign, rank + 1) : indexed(of.sign, row + 1, col + 1);
 }
 
 // What a switch puts instead of a number.
-const replaced = (switched, put = 0) => (switched ? [put ? `→ ${written(put)}` : "→ 0"] : []);
+const replaced = (switched, value = 0) => (switched ? [value ? `→ ${written(value)}` : "→ 0"] : []);
 const result = ({ value }) => `= ${written(value)}`;
 
-// By the sort of a computation: the pieces behind its symbol, or {name: another symbol, pieces}.
+// By the kind of a computation: the pieces behind its symbol, or {name: another symbol, pieces}.
 const EQUATIONS = {
   given: ({ stored }) => [`= ${written(stored)}`],
   lookup: ({ id, col, stored }) => ({ name: indexed(`E[${id}]`, col + 1), pieces: [`= ${written(stored)}`] }),
   dot: (computation) => {
-    const { a, b, products, bias, skipped, free, put, value, of, row, col } = computation;
+    const { a, b, products, bias, skipped, unswitched, instead, value, of, row, col } = computation;
     const count = products.length;
     const terms = Array.from(count <= SHOWN ? products.keys() : [0, 1, count - 1], (m, i) => {
       const gap = i === 2 && count > SHOWN ? "+ … " : "";
       return `${gap}${i ? "+ " : "= "}${(i && a[m] < 0 ? bracketed : written)(a[m])} × ${bracketed(b[m])}`;
     });
     const pieces = [...terms, ...(bias === null ? [] : [`+ ${bracketed(bias)}`])];
-    pieces.push(`= ${written(skipped ? free : value)}`, ...replaced(skipped, put));
+    pieces.push(`= ${written(skipped ? unswitched : value)}`, ...replaced(skipped, instead));
     return of.name === "dot" ? { name: `${indexed("q", row + 1)} · ${indexed("k", col + 1)}`, pieces } : pieces;
   },
   divide: (computation) => {
@@ -71,10 +71,10 @@ const EQUATIONS = {
     const centred = `= (${written(x)} − ${bracketed(mean)}) ÷ ${written(deviation)}`;
     return [centred, `× ${bracketed(gamma)}`, `+ ${bracketed(beta)}`, result(computation)];
   },
-  activation: ({ x, sort, free, silenced }) => {
-    const shown = written(x);
-    const how = { relu: `max(0, ${shown})`, gelu: `${shown} × Φ(${shown})`, swish: `${shown} × σ(${shown})` }[sort];
-    return [`= ${how}`, `= ${written(free)}`, ...replaced(silenced)];
+  activation: ({ x, activation, unswitched, silenced }) => {
+    const z = written(x);
+    const how = { relu: `max(0, ${z})`, gelu: `${z} × Φ(${z})`, swish: `${z} × σ(${z})` }[activation];
+    return [`= ${how}`, `= ${written(unswitched)}`, ...replaced(silenced)];
   },
   split: (computation) => {
     const { of, row, col, at, head } = computation;
@@ -93,7 +93,7 @@ const EQUATIONS = {
 Object.assign(EQUATIONS, { plus: EQUATIONS.add, choose: EQUATIONS.probability, back: EQUATIONS.probability });
 
 export function equationPieces({ computation }) {
-  const equation = EQUATIONS[computation.made](computation);
+  const equation = EQUATIONS[computation.kind](computation);
   const { name = signOf(computation), pieces = equation } = /** @type {any} */ (equation);
   return [`${name} ${pieces[0]}`, ...pieces.slice(1)];
 }

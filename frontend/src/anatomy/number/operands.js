@@ -95,7 +95,7 @@ export const rowOf = (matrix, row) => Float64Array.from({ length: matrix.cols },
 const columnOf = (matrix, col) => Float64Array.from({ length: matrix.rows }, (_, row) => matrix.at(row, col));
 
 // The number in a cell and how it is computed: the matrix (of: its description, key), the arithmetic of its
-// step (made: its sort; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting:
+// step (kind; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting:
 // true} while numbers are on their way. from(m): the state that shows where the m-th number used comes from; null:
 // nowhere else.
 export function operandsOf(state, data, { row, col }) {
@@ -133,7 +133,7 @@ function givenNumber({ state, data, row, col, description }) {
   else if (place === "decoder.self") before = { place: "target", step: "plus" };
   // With pre-norm each stack ends in one more LayerNorm.
   const normed = norm === "pre" && (description.name === "memory" || place === "output");
-  return { made: "given", before, normed, from: () => ({ ...before, row, col }) };
+  return { kind: "given", before, normed, from: () => ({ ...before, row, col }) };
 }
 
 function addedNumber({ read, row, col, state }) {
@@ -167,10 +167,10 @@ function linearNumber(
   return productOf(a, row, b, col, bias.at(0, col), from, { input, skipped: about.skipped, ...more });
 }
 
-// Row of a matrix times column of another. skipped: a switch puts another number in the place of the sum: `put`, or 0.
+// Row of a matrix times column of another. skipped: a switch replaces the sum by `instead`, or 0.
 function productOf(a, row, b, col, bias, from, more) {
   const result = { ...dotProduct(rowOf(a, row), columnOf(b, col), bias), from, ...more };
-  return result.skipped ? { ...result, free: result.value, value: result.put ?? 0, tolerance: 0 } : result;
+  return result.skipped ? { ...result, unswitched: result.value, value: result.instead ?? 0, tolerance: 0 } : result;
 }
 
 function attentionNumber(tell) {
@@ -196,7 +196,7 @@ function attentionNumber(tell) {
       const at = head * width + col;
       if (!matrix) return null;
       const from = () => ({ step: "project", row, col: at, matrix: description.name });
-      return { made: "split", value: matrix.at(row, at), tolerance: 0, at, width, head, from };
+      return { kind: "split", value: matrix.at(row, at), tolerance: 0, at, width, head, from };
     },
     dot: () => {
       const [q, k] = [read("queries", headChoice), read("keys", { head, transposed: true })];
@@ -237,7 +237,7 @@ function attentionNumber(tell) {
       if (!allOf(weights, values)) return null;
       const from = (m, second) =>
         second ? { step: "split", matrix: "values", row: m, col } : { step: "softmax", row, col: m };
-      const switched = about.replaced?.[head] ? { skipped: true, put: stored } : { skipped: about.zero[head] };
+      const switched = about.replaced?.[head] ? { skipped: true, instead: stored } : { skipped: about.zero[head] };
       return productOf(weights, row, values, col, null, from, { ...switched, keys: true });
     },
     concat: () => {
@@ -245,7 +245,7 @@ function attentionNumber(tell) {
       const heads = read("head_outputs", { head: at.head });
       if (!heads) return null;
       const from = () => ({ step: "values", row, ...at });
-      return { made: "concat", value: heads.at(row, at.col), tolerance: 0, at, from };
+      return { kind: "concat", value: heads.at(row, at.col), tolerance: 0, at, from };
     },
     output: () => linearNumber(tell, "concat", "W_o", "concat", { letter: "O" }),
   };
@@ -292,7 +292,7 @@ function embeddingNumber({ state, data, read, row, col, about }) {
   if (!rows) return null;
   const values = rowOf(state.step === "plus" ? read("x") : state.step === "times" ? read("embedding") : rows, row);
   const side = sideOfAxis(state, "query");
-  if (state.step === "row") return { made: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
+  if (state.step === "row") return { kind: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
   if (state.step === "times") {
     const scaled = multiply(rows.at(row, col), about.factor);
     const root = { depth: config.d_model, scaled: config.embedding_scale };
@@ -338,7 +338,7 @@ function outputNumber(tell) {
   const id = step === "probabilities" ? ids[t][row] : chosen[t];
   const result = probabilityOf(logits.data, id);
   const probabilities = columnOf(drawnMatrix(state, data, description), col);
-  const decided = step === "probabilities" ? {} : { made: step, stored: chosen_probability[t] };
+  const decided = step === "probabilities" ? {} : { kind: step, stored: chosen_probability[t] };
   const beyond = step !== "probabilities" && words.rank >= words.ids.length; // its logit is none of those drawn
   const from = () => (beyond ? null : { step: "logits", row, col: 0 });
   return { ...result, ...decided, words, probabilities, from };

@@ -175,7 +175,7 @@ function placeRow({ place }, config) {
 }
 
 // The equation of a place with the part of the current step highlighted: a <math> element. t: the texts, for screen
-// readers; about: what the switches replace in the model's arithmetic, see switchedText.
+// readers; about: what the switches replace in the model's arithmetic, see switchEffects.
 export function equationOf(state, config, t, about = {}) {
   const { place } = state;
   const near = state.zoom !== "model" && state.zoom !== "layer";

@@ -1,6 +1,6 @@
 import { formatNumber } from "../format.js";
 import { stepSuffix, stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
-import { labelsOf, maskSuffix, isPredicted, isNear, oneHead } from "../panel/facts.js";
+import { labelsOf, maskSuffix, isPredicted, isNear, isOneHead } from "../panel/facts.js";
 
 // The description that replaces the picture for screen readers.
 
@@ -43,7 +43,7 @@ function spokenMatrix(t, state, data, matrix, values) {
   const { rows, columns } = labelsOf(state, data, matrix);
   Object.assign(more, { row: rows[extremes.row] ?? extremes.row + 1, number: extremes.col + 1 });
   Object.assign(more, { head: state.head + 1, heads: config.heads, hidden: extremes.hidden });
-  const single = isAttention(state.place) && oneHead(matrix);
+  const single = isAttention(state.place) && isOneHead(matrix);
   if (single && columns) more.column = columns[extremes.col];
   const key = single
     ? columns

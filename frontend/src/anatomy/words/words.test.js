@@ -9,7 +9,7 @@ import { EXPLANATIONS } from "./explanations.js";
 import { spokenState } from "./spoken.js";
 import { ANATOMY_TEXTS } from "./texts.js";
 
-const { boxesOf, changeOf, maskSuffix, probabilitiesOf, sideOf, switchedText, textKeys, textValues } = facts;
+const { parametersOf, changeOf, maskSuffix, probabilitiesOf, sideOf, switchEffects, textKeys, textValues } = facts;
 
 // A model of every kind, far enough for the texts; every state of it; and what the panel says there.
 const t = makeTexts({}, ANATOMY_TEXTS);
@@ -211,13 +211,13 @@ test("probabilities are the softmax of the logits", () => {
 
 test("the texts describe the arithmetic that a switch puts in place of the model's", () => {
   const about = { scale: [1, 1, 0.5], rule: [0, 1, 2], zero: [false, true, false], skipped: true };
-  const of = (head) => switchedText(at({ head }), made({}, { about }));
+  const of = (head) => switchEffects(at({ head }), made({}, { about }));
   assert.deepEqual(of(1), { factor: 1, rule: 1, zero: true, replaced: false, skipped: true, silenced: [] });
   assert.deepEqual([of(2).factor, of(2).rule, of(2).zero], [0.5, 2, false]);
-  assert.deepEqual(switchedText(at({ place: "encoder.ff" }), made({}, { about: { silenced: [4] } })).silenced, [4]);
+  assert.deepEqual(switchEffects(at({ place: "encoder.ff" }), made({}, { about: { silenced: [4] } })).silenced, [4]);
   // times the root of d_model at the embeddings is no switch
-  assert.ok(!("factor" in switchedText(at({ place: "source" }), made({}, { about: { factor: 16 } }))));
-  assert.ok(!("factor" in switchedText(at({}), made())));
+  assert.ok(!("factor" in switchEffects(at({ place: "source" }), made({}, { about: { factor: 16 } }))));
+  assert.ok(!("factor" in switchEffects(at({}), made())));
 });
 
 test("the equation that is read aloud is that of the model", () => {
@@ -329,7 +329,7 @@ test("a matrix has the same side on the board and in the panel", () => {
 
 test("the parameters shown for a step are those it uses", () => {
   const parametersLine = (state) => {
-    const { count, key, tensors } = boxesOf(at(state), made());
+    const { count, key, tensors } = parametersOf(at(state), made());
     return [count, key, tensors.map((tensor) => tensor.symbol).join(" ")];
   };
   assert.deepEqual(parametersLine({ step: "output" }), [256 * 256 + 256, "tell_parameters", "W^O b^O"]);
