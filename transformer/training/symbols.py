@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from transformer.training.data import Pair
 
@@ -27,83 +28,15 @@ OPERATORS = "+ - * / = == < > <= >= != & && ^ -> => ~ : ||"
 TAGS = "br p b i div span pad unk s html body h1 li ul a"
 COMMANDS = "ls cd git npm pip python echo cat grep make sudo curl ssh docker import def return print SELECT"
 BRACKETS = (("(", ")"), ("(", ")"), ("[", "]"))  # what stands in others is code
-ABOUT = (
-    ("approx. ", "ca. "),
-    ("about ", "etwa "),
-    ("up to ", "bis zu "),
-    ("only ", "nur "),
-    ("at least ", "mindestens "),
-)
-
-# What stands in brackets or alone, with its translation.
-NOTES = (
-    ("Cheers", "Jubel"), ("Silence", "Stille"), ("Singing", "Gesang"), ("Noise", "Lärm"), ("Whistling", "Pfeifen"),
-    ("Screams", "Schreie"), ("Coughing", "Husten"), ("Thunder", "Donner"), ("in German", "auf Deutsch"),
-    ("see above", "siehe oben"), ("see below", "siehe unten"), ("see chapter 4", "siehe Kapitel 4"),
-    ("see figure 2", "siehe Abbildung 2"), ("page 7", "Seite 7"), ("chapter 3", "Kapitel 3"), ("Table 5", "Tabelle 5"),
-    ("optional", "optional"), ("no", "nein"), ("yes", "ja"), ("for example", "zum Beispiel"), ("new", "neu"),
-    ("left", "links"), ("right", "rechts"), ("closed", "geschlossen"), ("open", "offen"), ("today", "heute"),
-    ("without milk", "ohne Milch"), ("with ice", "mit Eis"), ("in English", "auf Englisch"), ("unknown", "unbekannt"),
-    ("Applause and laughter", "Applaus und Gelächter"), ("loud applause", "lauter Applaus"), ("he laughs", "er lacht"),
-    ("she sings", "sie singt"), ("both laugh", "beide lachen"), ("music plays", "Musik spielt"), ("end", "Ende"),
-)  # fmt: skip
-# Sentences around such a text, which stays as it is.
-FRAMES: tuple[Pair, ...] = (
-    ("See {} for details.", "Einzelheiten finden Sie unter {}."),
-    ("You can find everything at {}.", "Unter {} finden Sie alles."),
-    ("I read it at {}.", "Ich habe es unter {} gelesen."),
-    ("Our website is {}.", "Unsere Website ist {}."),
-    ("Do you know {}?", "Kennst du {}?"),
-    ("Go to {}.", "Gehe zu {}."),
-    ("Click on {}.", "Klicke auf {}."),
-    ("Her address is {}.", "Ihre Adresse ist {}."),
-    ("His e-mail address is {}.", "Seine E-Mail-Adresse ist {}."),
-    ("Send it to {}, please.", "Schicken Sie es bitte an {}."),
-    ("Please contact {}.", "Wenden Sie sich bitte an {}."),
-    ("I sent a message to {}.", "Ich habe eine Nachricht an {} geschickt."),
-    ("I follow {}.", "Ich folge {}."),
-    ("{} wrote to me.", "{} hat mir geschrieben."),
-    ("{} is funny.", "{} ist lustig."),
-    ("What does {} mean?", "Was bedeutet {}?"),
-    ("What is {}?", "Was ist {}?"),
-    ("Who is {}?", "Wer ist {}?"),
-    ("Everybody writes {} today.", "Heute schreiben alle {}."),
-    ("Don't forget {}!", "Vergiss {} nicht!"),
-    ("The password is {}.", "Das Passwort ist {}."),
-    ("I can't open {}.", "Ich kann {} nicht öffnen."),
-    ("Save it as {}.", "Speichere es als {}."),
-    ("The file {} is missing.", "Die Datei {} fehlt."),
-    ("Please delete {}.", "Bitte lösche {}."),
-    ("Where is {}?", "Wo ist {}?"),
-    ("I typed {}.", "Ich habe {} eingegeben."),
-    ("The answer is {}.", "Die Antwort ist {}."),
-    ("The program prints {}.", "Das Programm gibt {} aus."),
-    ("It says {} here.", "Hier steht {}."),
-    ("{} does not work.", "{} funktioniert nicht."),
-    ("Thank you, {}!", "Danke, {}!"),
-    ("Hello {}!", "Hallo {}!"),
-    ("and {}", "und {}"),
-)
-MEASURED: tuple[Pair, ...] = (
-    ("It is {} long.", "Es ist {} lang."),
-    ("That is {}.", "Das sind {}."),
-    ("We need {}.", "Wir brauchen {}."),
-    ("It weighs {}.", "Es wiegt {}."),
-    ("The limit is {}.", "Die Grenze liegt bei {}."),
-    ("At night it was {}.", "Nachts waren es {}."),
-    ("I ran {}.", "Ich bin {} gelaufen."),
-    ("She drove {}.", "Sie ist {} gefahren."),
-    ("The new phone has {}.", "Das neue Handy hat {}."),
-    ("It's only {} from here.", "Es sind nur {} von hier."),
-)
-PRICED: tuple[Pair, ...] = (
-    ("It costs {}.", "Es kostet {}."),
-    ("I paid {} for it.", "Ich habe dafür {} bezahlt."),
-    ("The ticket costs {}.", "Die Karte kostet {}."),
-    ("A beer costs {} here.", "Ein Bier kostet hier {}."),
-    ("He owes me {}.", "Er schuldet mir {}."),
-    ("That makes {}.", "Das macht {}."),
-)
+PAIRS: dict[str, list[Pair]] = {}  # kind -> (English, German); {} in a frame is a text that stays as it is
+for _line in (Path(__file__).with_suffix(".tsv")).read_text(encoding="utf-8").splitlines():
+    _kind, _english, _german = _line.split("\t")
+    PAIRS.setdefault(_kind, []).append((_english, _german))
+QUANTITIES = {  # unit -> the kind of frames that it goes with
+    **dict.fromkeys(("km", "m", "cm", "mm"), "distance"), **dict.fromkeys(("g", "kg", "mg", "t"), "weight"),
+    **dict.fromkeys(("kB", "MB", "GB", "TB"), "data"), **dict.fromkeys(("°C", "°F", "°"), "temperature"),
+    "%": "percent",
+}  # fmt: skip
 
 
 def _written(rng: random.Random, word: Word) -> str:
@@ -175,8 +108,8 @@ def path(rng: random.Random, word: Word) -> str:
     parts = [_chain(rng, word, "-_.", 2) for _ in range(rng.choice((1, 2, 2, 3)))]
     if rng.random() < 0.35:
         return rng.choice("CDE") + ":\\" + "\\".join(parts)
-    end = rng.choice(("", "/", ".txt", ".py", ".jpg", ".pdf", ".csv"))
-    return rng.choice(("/", "~/", "./", "../", "", "$HOME/")) + "/".join(parts) + end
+    end = rng.choice(("", "/", ".txt", ".py", ".jpg", ".pdf", ".csv", ".js", ".json", ".html"))
+    return rng.choice(("/", "~/", "./", "../", "", "", "", "$HOME/")) + "/".join(parts) + end
 
 
 def code(rng: random.Random, word: Word) -> str:
@@ -289,13 +222,21 @@ def price(rng: random.Random) -> Pair:
     return sign + english, f"{german} {after}"
 
 
+def numbered(rng: random.Random) -> Pair:
+    """A noun and its number: page 7, Seite 7."""
+    (english, german), number = rng.choice(PAIRS["numbered"]), rng.randint(1, 10 ** rng.randint(1, 3))
+    if rng.random() < 0.3:
+        english = english.capitalize()
+    return f"{english} {rng.choice(('', '', '', '#'))}{number}", f"{german} {number}"
+
+
 def bracketed(rng: random.Random, pairs: Sequence[Pair]) -> Pair:
     """A note or a short pair of the text in brackets, or a pair with a note after it or before its full stop."""
-    (opening, closing), note = rng.choice(BRACKETS), rng.choice(NOTES)
+    (opening, closing), note = rng.choice(BRACKETS), rng.choice(PAIRS["note"])
     if rng.random() < 0.3:
-        note = rng.choice((measure, price))(rng)
+        note = rng.choice((measure, price, numbered))(rng)
         if rng.random() < 0.5:
-            about = rng.choice(ABOUT)
+            about = rng.choice(PAIRS["about"])
             note = about[0] + note[0], about[1] + note[1]
     if rng.random() < 0.3:
         same = rng.choice((str(rng.randint(1, 2100)), rng.choice(string.ascii_letters)))
@@ -316,18 +257,26 @@ def bracketed(rng: random.Random, pairs: Sequence[Pair]) -> Pair:
 
 def symbols(rng: random.Random, word: Word, pairs: Sequence[Pair]) -> Pair:
     """A pair with such a text, alone or in a sentence. word: draws a word; pairs: sentences to put beside it."""
-    draw, frames = rng.random(), FRAMES
-    if draw < 0.16:
+    kinds: tuple[str, ...]
+    draw = rng.random()
+    if draw < 0.14:
         return bracketed(rng, pairs)
-    if draw < 0.25:
-        (source, target), frames = measure(rng), MEASURED
-    elif draw < 0.35:
-        (source, target), frames = price(rng), PRICED
+    if draw < 0.17:
+        return rng.choice(PAIRS["sentence"])
+    if draw < 0.19:
+        return numbered(rng)
+    if draw < 0.28:
+        source, target = measure(rng)
+        unit = source.lstrip("-0123456789.,").split()[0]
+        kinds = ("measure", QUANTITIES.get(unit, "measure"))
+    elif draw < 0.37:
+        (source, target), kinds = price(rng), ("price",)
     else:
-        draw_word = (lambda: repeating(word(), rng)) if rng.random() < 0.2 else word
-        source = target = rng.choice(COPIES)(rng, draw_word)
-    if rng.random() < 0.25:
-        before, after = rng.choice(frames)
+        drawn, draw_word = rng.choice(COPIES), (lambda: repeating(word(), rng)) if rng.random() < 0.2 else word
+        source = target = drawn(rng, draw_word)
+        kinds = (drawn.__name__, "any") if f"frame.{drawn.__name__}" in PAIRS else ("any",)
+    if rng.random() < 0.35:
+        before, after = rng.choice(PAIRS[f"frame.{rng.choice(kinds)}"])
         return before.format(source), after.format(target)
     if rng.random() < 0.05:
         face = rng.choice(EMOTICONS.split())
