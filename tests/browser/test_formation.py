@@ -16,7 +16,7 @@ from tests.support.server import ROOT
 from transformer.training.recording import Recording
 
 SENTENCE = "The man who called me yesterday is my brother."
-STEPS = (0, 1, 3, 8, 23, 66, 190, 542, 904, 2744, 8031, 21810, 22110, 27210)
+STEPS = (0, 1, 3, 8, 23, 66, 190, 542, 904, 2744, 8031, 21810, 22110, 29230)
 # The colour in the middle of every cell of every head's tile, as one number.
 COLOURS = """(canvas, [rows, columns]) => {
   const ratio = canvas.width / canvas.clientWidth;
@@ -131,11 +131,11 @@ def test_a_person_opens_the_slider_plays_it_and_goes_back(
     expect(status).to_contain_text("Step 0, random weights")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     assert slider(page).evaluate(DRAG) == [str(step) for step in STEPS]
-    wait_for_params(page, training="27210")
+    wait_for_params(page, training="29230")
     page.keyboard.press("Enter")  # plays from the beginning
-    expect(status).to_contain_text("Step 1 of 27,210")
+    expect(status).to_contain_text("Step 1 of 29,230")
     expect(play).to_contain_text("Pause")
-    expect(status).to_contain_text("Step 8 of 27,210")
+    expect(status).to_contain_text("Step 8 of 29,230")
     page.keyboard.press("Enter")
     expect(play).to_contain_text("Play")
     slider(page).focus()
@@ -145,12 +145,12 @@ def test_a_person_opens_the_slider_plays_it_and_goes_back(
     shows(page, 8031)
     score = recording.scores[10]
     numbers = f"BLEU {score['bleu']:.1f}, loss {score['loss']:.2f}"
-    spoken = f"Step 8,031 of 27,210: {numbers}, output {recording.translations[10][0]}"
+    spoken = f"Step 8,031 of 29,230: {numbers}, output {recording.translations[10][0]}"
     expect(slider(page)).to_have_attribute("aria-valuetext", spoken)
     play.press("Enter")  # to the end, and there it stops
-    expect(status).to_contain_text("Step 27,210, the trained model", timeout=10_000)
+    expect(status).to_contain_text("Step 29,230, the trained model", timeout=10_000)
     expect(play).to_contain_text("Play")
-    wait_for_params(page, training="27210")
+    wait_for_params(page, training="29230")
     page.get_by_test_id("formation-back").click()
     shows(page, None)
     exact(page)
