@@ -103,7 +103,7 @@ def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
     """The points measured so far."""
     points: dict[str, list[tuple[int, float, float, float]]] = {}
     for timing in timings:
-        if not timing.left:
+        if not timing.unmeasured:
             points.setdefault(timing.kind, []).append((timing.n, timing.median, timing.fastest, timing.high))
     if points:
         values = {"n": sizes.n, "d": sizes.d}
