@@ -21,7 +21,7 @@ from transformer.attribution.faithfulness import removable
 from transformer.attribution.gradients import SIDES, completeness, integrated_gradients
 from transformer.inference.pretrained import Pretrained
 from transformer.model.tap import EditingTap
-from transformer.probing.alignment import gold_pairs
+from transformer.probing.probes import gold_pairs
 from transformer.tracing.trace import Trace
 
 SENTENCES, TOKENS = 50, 3  # of every sentence

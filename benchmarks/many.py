@@ -10,9 +10,8 @@ import torch
 
 from benchmarks.report import Table, load
 from transformer.inference.pretrained import Pretrained
-from transformer.probing.alignment import gold_pairs
 from transformer.probing.importance import WAYS, all_heads, effects, name_of
-from transformer.probing.probes import probe_pairs
+from transformer.probing.probes import gold_pairs, probe_pairs
 
 PAIRS, SINGLE = 1000, 50
 LIMIT = 10.0  # seconds

@@ -30,7 +30,7 @@ const ENTRIES = {
   live: ["live/component.js"],
   lesson_scroll: ["host/lesson_scroll.js"],
   links: ["links/component.js", "links/links.css"],
-  measures: ["measures/component.js", "measures/measures.css"],
+  measures: ["measures/component.js", "heads/table.css", "measures/measures.css"],
   page: ["explorer/page.js", "explorer/explorer.css"],
   paint: ["decoding/paint.js", "decoding/decoding.css"],
   paper: ["paper/component.js", "paper/paper.css"],
@@ -41,7 +41,7 @@ const ENTRIES = {
   training: ["training/component.js", "training/training.css"],
   training_file: ["training/file.js", "training/training.css"],
   viewer: ["host/viewer.js"],
-  why: ["why/component.js", "why/why.css"],
+  why: ["why/component.js", "heads/table.css", "why/why.css"],
 };
 
 const RUNTIME = "ort.wasm.gz"; // what engine.js runs

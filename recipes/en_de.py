@@ -19,8 +19,7 @@ from pathlib import Path
 
 from benchmarks.typed import OWN, bare, typed_list
 from transformer.files import write_whole
-from transformer.probing.alignment import gold_pairs
-from transformer.probing.probes import PROBES
+from transformer.probing.probes import PROBES, gold_pairs
 from transformer.training.augmentation import MARKED
 from transformer.training.data import Pair, read_pairs
 

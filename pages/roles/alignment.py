@@ -25,11 +25,10 @@ from transformer.probing.alignment import (
     AlignmentScores,
     Source,
     from_json,
-    gold_pairs,
     measure_alignment,
     symmetric,
 )
-from transformer.probing.probes import english_to_german, german_to_english
+from transformer.probing.probes import direction, gold_pairs, opposite
 from transformer.texts import _
 
 OPTIONS = ("measure", "reading", "link_head", "with")
@@ -54,13 +53,14 @@ def measure_names() -> dict[str, str]:
 def draw(frame: PageFrame) -> None:
     model, options = frame.model, frame.options
     head = st.container()
-    if not english_to_german(model):
+    golds = gold_pairs(direction(model.languages))
+    if not golds:
         sentence = _(
-            "The pairs aligned by hand are English and German; this model translates from {source} to {target}."
+            "The pairs aligned by hand are for English to German and Korean to English; this model translates from "
+            "{source} to {target}."
         )
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return
-    golds = gold_pairs()
     found = shipped(model) or task.result(
         JOBS,
         (model.name, identity(model)),
@@ -201,31 +201,28 @@ def _bounds(frame: PageFrame, found: AlignmentScores) -> None:
     paragraph(sentence.format(pairs=found.pairs), quiet=True)
 
 
-def _translates_back(name: str) -> bool:
-    languages = session_models.languages_of(name)
-    return languages is not None and german_to_english(languages)
-
-
 def _reverse(frame: PageFrame, found: AlignmentScores) -> tuple[str, Score] | None:
     """A model of the opposite direction, if a person chooses one, and the error of the links that both agree on."""
     none = _("no other model")
-    others = [name for name in session_models.names() if _translates_back(name)]
+    named = {name: session_models.languages_of(name) for name in session_models.names()}
+    others = [name for name, languages in named.items() if languages and opposite(frame.model.languages, languages)]
     if not others:
-        sentence = _("To symmetrise, load a model from German to English on the Training page; none is here.")
+        sentence = _("To symmetrise, load a model of the opposite direction on the Training page; none is here.")
         paragraph(sentence, quiet=True)
         return None
-    label = _("Symmetrise with a model from German to English")
+    label = _("Symmetrise with a model of the opposite direction")
     name = str(frame.options.choose("with", label, ["", *others], "", lambda value: value or none))
     if not name:
         return None
     other = session_models.load(name)
     key = (identity(frame.model), identity(other))
     best, back = found.winner(single=False), Source("weights", "predicted")
+    golds = gold_pairs(direction(frame.model.languages))
     score = task.result(
         SYMMETRIC,
         key,
         _("Symmetrise"),
-        lambda progress: symmetric(frame.model, best, other, back, gold_pairs(), progress),
+        lambda progress: symmetric(frame.model, best, other, back, golds, progress),
     )
     return (name, score) if score is not None else None
 

@@ -2,7 +2,8 @@
 
     python -m recipes.ko_en.text train.tsv test.tsv runs/ko-en.tsv runs/ko-en.dev.tsv
 
-Of our own pairs the first English comes TIMES times and every other accepted one once. Left out is every pair whose
+Of our own pairs the first English comes TIMES times and every other accepted one once. The same sentence in other
+styles of Korean (`styles.py`, which needs kiwipiepy) comes with the first English, once. Left out is every pair whose
 Korean is, whatever its spaces and punctuation, in Tatoeba's test text or in the lists that measure the model
 (benchmarks/ko-en.tsv, benchmarks/ko-en-outside.tsv). Every EVERY-th of our own pairs goes to the validation text.
 """
@@ -12,10 +13,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from recipes.ko_en.check import FOLDER
+from recipes.ko_en.check import FOLDER, make_kiwi, read_table
+from recipes.ko_en.styles import restyled
 from transformer.files import write_whole
 from transformer.training.data import Pair, read_pairs
 
@@ -39,17 +41,22 @@ def listed() -> set[str]:
     return {bare(source) for file in LISTS for source, _ in read_pairs(file)}
 
 
-def texts(own: Sequence[Sequence[str]], tatoeba: Sequence[Pair], held_out: set[str]) -> tuple[list[Pair], list[Pair]]:
-    """Pairs to train on, and to validate with. held_out: bare Korean that must be in neither."""
+def texts(
+    own: Sequence[Sequence[str]],
+    tatoeba: Sequence[Pair],
+    held_out: set[str],
+    in_styles: Callable[[str, Sequence[str]], Iterable[str]],
+) -> tuple[list[Pair], list[Pair]]:
+    """Pairs to train on, and to validate with. held_out: bare Korean that must be in neither; in_styles: gives a
+    sentence with its translations in other styles."""
     kept = [columns for columns in own if bare(columns[0]) not in held_out]
     validation = kept[::EVERY]
     unseen = held_out | {bare(columns[0]) for columns in validation}
-    train = [
-        (korean, english)
-        for number, (korean, first, *others) in enumerate(kept)
-        if number % EVERY
-        for english in [*[first] * TIMES, *others]
-    ]
+    taught = [columns for number, columns in enumerate(kept) if number % EVERY]
+    train = [(korean, english) for korean, first, *others in taught for english in [*[first] * TIMES, *others]]
+    known = unseen | {bare(columns[0]) for columns in taught}
+    styled = [(other, english[0]) for korean, *english in taught for other in in_styles(korean, english)]
+    train += [pair for pair in styled if bare(pair[0]) not in known]
     train += [pair for pair in tatoeba if bare(pair[0]) not in unseen]
     return train, [(columns[0], columns[1]) for columns in validation]
 
@@ -60,9 +67,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument(name, type=Path)
     options = parser.parse_args(arguments)
     held_out = listed() | {bare(source) for source, _ in read_pairs(options.test)}
-    for path, pairs in zip(
-        (options.output, options.validation), texts(own_pairs(), read_pairs(options.train), held_out), strict=True
-    ):
+    rows = read_table("vocabulary.tsv")
+    kinds = {kind: {row["stem"] for row in rows if row["kind"] == kind} for kind in ("verb", "adjective")}
+    verbs, kiwi = frozenset(kinds["verb"] - kinds["adjective"]), make_kiwi(rows)
+    found = texts(
+        own_pairs(),
+        read_pairs(options.train),
+        held_out,
+        lambda korean, english: restyled(korean, english, kiwi, verbs).values(),
+    )
+    for path, pairs in zip((options.output, options.validation), found, strict=True):
         write_whole(path, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
         print(f"{path}: {len(pairs):,} pairs")
     return 0

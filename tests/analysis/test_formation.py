@@ -12,7 +12,6 @@ from tests.support.build import HEADS, tiny_pretrained
 from transformer.analysis.formation import Forming, formation, recorded
 from transformer.analysis.heads import READINGS, Seen, head_statistics, read_word_list, statistics
 from transformer.inference.pretrained import load
-from transformer.probing.formed import WORDS
 from transformer.probing.probes import PROBES
 from transformer.tracing.trace import KINDS, Trace
 from transformer.training.recording import Recording
@@ -142,7 +141,9 @@ def test_how_the_bundled_model_formed() -> None:
         for kind in KINDS:  # the last state is the model: one byte at most, where another machine rounds another way
             now = (trace.attention(kind).weights * 255).round().numpy()
             assert np.abs(weights[kind][-1] - now).max() <= 1
-    probes, examples = ((PROBES / file).read_text(encoding="utf-8") for file in WORDS)
+    probes, examples = (
+        (PROBES / f"en-de.{name}.tsv").read_text(encoding="utf-8") for name in ("words", "examples.words")
+    )
     numbers, formings = formation(sentences, read_word_list(probes + examples))
     texts = [
         (one.what, one.kind, one.rows, one.state and recording.steps[one.state], one.layer + 1, one.head + 1, one.stays)

@@ -75,7 +75,7 @@ def test_pointer_and_arrow_keys_show_the_value_of_a_cell(page: Page, training_pa
     grid.focus()
     grid.press("ArrowRight")
     expect(page.locator(".learn-one h2")).to_contain_text("Layer 2, head 2")
-    assert grid.get_attribute("aria-activedescendant") == "learn-cross-1-1"
+    assert grid.get_attribute("aria-activedescendant") == "hs-learn-cross-1-1"
 
 
 def test_numbers_and_letters_follow_the_slider_without_the_server(page: Page, training_page: str) -> None:

@@ -336,11 +336,11 @@ def test_heads_with_a_role_are_followed_by_the_sentences_of_the_evidence(tmp_pat
     assert named > 5 and [row for row in without if "strongest" in row] == []
 
 
-def test_the_built_in_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:
+def test_the_built_in_sentences_are_for_three_kinds_of_models(tmp_path: Path, capsys: Any) -> None:
     tiny = tiny_pretrained()
     save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("Latin", "Greek"))
     assert main(["heads", "--checkpoint", str(tmp_path / "toy")]) == 2
-    assert "toy translates from Latin to Greek, but the built-in sentences are English" in capsys.readouterr().err
+    assert "toy translates from Latin to Greek, but the built-in sentences are for English" in capsys.readouterr().err
 
 
 def test_pairs_are_aligned(capsysbinary: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +360,7 @@ def test_pairs_are_aligned(capsysbinary: Any, monkeypatch: pytest.MonkeyPatch) -
         (["--layer", "9"], "--layer is 9; this model has 2"),
         (["--layer", "1", "--head", "5"], "--head is 5; this model has 4"),
         (["--head", "1"], "--head needs --layer"),
-        (["--score"], "the built-in pairs are English and German"),
+        (["--score"], "the built-in pairs are English to German"),
         (["--gold", "file"], "--gold needs --score"),
         (["--score", "--from-one"], "--from-one needs --gold"),
     ],

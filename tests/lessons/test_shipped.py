@@ -23,8 +23,7 @@ from transformer.lessons.answers import FUNCTIONS
 from transformer.lessons.questions import is_right
 from transformer.live_training.findings import numbers
 from transformer.live_training.recordings import recording
-from transformer.probing.alignment import gold_pairs
-from transformer.probing.probes import probe_pairs
+from transformer.probing.probes import gold_pairs, probe_pairs
 from transformer.text.numerals import read_numeral
 from transformer.tracing.trace import Trace
 from transformer.view.languages import load_language

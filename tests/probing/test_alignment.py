@@ -10,19 +10,19 @@ import pytest
 import transformer
 from tests.support.build import tiny_pretrained
 from transformer.analysis.alignment import AlignmentError, Gold, Link, Score, read_gold, words_of
+from transformer.analysis.heads import read_word_list
 from transformer.cancellation import Stopped
 from transformer.probing import alignment
 from transformer.probing.alignment import (
-    FILE,
     AlignmentScores,
     Source,
     align,
     from_json,
-    gold_pairs,
     measure_alignment,
     symmetric,
     to_json,
 )
+from transformer.probing.probes import GOLD, PROBES, gold_pairs, opposite
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +30,40 @@ def few() -> AlignmentScores:
     return measure_alignment(transformer.load("en-de"), gold_pairs()[:12])
 
 
-def test_the_gold_pairs() -> None:
-    golds = gold_pairs()
+@pytest.mark.parametrize("of", GOLD)
+def test_the_gold_pairs(of: str) -> None:
+    golds = gold_pairs(of)
     assert len(golds) >= 150 and len({gold.source for gold in golds}) == len(golds)
     for gold in golds:
         assert gold.sure and gold.sure <= gold.possible
         assert max(i for i, _ in gold.possible) < len(words_of(gold.source))
         assert max(j for _, j in gold.possible) < len(words_of(gold.target))
+
+
+def test_the_words_of_korean_are_those_of_its_gold_links() -> None:
+    linked: dict[str, set[str]] = {}
+    for gold in gold_pairs("ko-en"):
+        sources, targets = words_of(gold.source), words_of(gold.target)
+        for i, j in gold.sure:
+            if sources[i].isalnum() and targets[j][0].isalnum():
+                linked.setdefault(sources[i], set()).add(targets[j].casefold())
+    assert read_word_list((PROBES / "ko-en.words.tsv").read_text(encoding="utf-8")) == linked
+
+
+@pytest.mark.parametrize(
+    ("languages", "others", "back"),
+    [
+        (("English", "German"), ("de", "en"), True),
+        (("Korean", "English"), ("eng", "kor"), True),
+        (("English", "German"), ("English", "German"), False),
+        (("letters", "letters, reversed"), ("letters, reversed", "letters"), True),
+        (("letters", "letters, reversed"), ("letters", "letters, reversed"), False),
+    ],
+)
+def test_a_model_translates_back_however_its_languages_are_named(
+    languages: tuple[str, str], others: tuple[str, str], back: bool
+) -> None:
+    assert opposite(languages, others) is back
 
 
 def test_every_map_is_scored_and_the_bounds_hold(few: AlignmentScores) -> None:
@@ -121,9 +148,11 @@ def test_a_map_that_does_not_exist_gets_one_sentence() -> None:
 
 
 def test_the_document_shows_a_line_of_the_file() -> None:
-    example = next(line for line in FILE.with_suffix(".md").read_text(encoding="utf-8").splitlines() if "<TAB>" in line)
+    files = (PROBES / f"en-de.alignments.{end}" for end in ("md", "tsv"))
+    document, lines = (file.read_text(encoding="utf-8").splitlines() for file in files)
+    example = next(line for line in document if "<TAB>" in line)
     line = example.strip().replace("<TAB>", "\t")
-    assert line in FILE.read_text(encoding="utf-8").splitlines() and len(read_gold(line)) == 1
+    assert line in lines and len(read_gold(line)) == 1
 
 
 def test_a_measurement_stops() -> None:

@@ -13,9 +13,9 @@ from tests.support import head_tables
 from transformer.checkpoints.folder import ALIGNMENT, IMPORTANCE
 from transformer.interventions.sets import layers_of
 from transformer.probing import importance
-from transformer.probing.alignment import from_json, gold_pairs, measure_alignment
+from transformer.probing.alignment import from_json, measure_alignment
 from transformer.probing.importance import Curve, Effect, Survey
-from transformer.probing.probes import probe_pairs
+from transformer.probing.probes import gold_pairs, probe_pairs
 
 
 def test_signs_shares_and_pruning_by_hand() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.typed import OWN, bare, rows, typed_list
 from recipes.en_de import TIMES, letters, main, measured, training_text
-from transformer.probing.alignment import gold_pairs
-from transformer.probing.probes import PROBES
+from transformer.probing.probes import PROBES, gold_pairs
 from transformer.training.data import read_pairs
 
 

@@ -44,7 +44,7 @@ MASKS = (
 ASKS: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any]]]] = {  # variant, switches -> state, what it says
     ("paper", ""): [
         ({"place": "decoder.self", "step": "mask", "row": 1, "col": 3}, {"why": "future", "value": "-Infinity"}),
-        ({"place": "decoder.self", "step": "scale", "row": 1}, {"made": "divide"}),
+        ({"place": "decoder.self", "step": "scale", "row": 1}, {"kind": "divide"}),
         ({"place": "encoder.self", "step": "norm"}, {"input": "sum"}),
     ],
     ("alone", ""): [({"place": "encoder.self", "step": "norm"}, {"input": "update"})],
@@ -57,7 +57,7 @@ ASKS: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any]]]] = {  # 
     ("paper", RULES): [
         ({"place": "decoder.cross", "step": "softmax", "row": 1, "col": 2}, {"rule": 1}),
         ({"place": "encoder.self", "step": "softmax", "row": 1, "col": 2}, {"rule": 2}),
-        ({"place": "decoder.self", "step": "scale", "row": 1}, {"made": "times", "factor": 0.7}),
+        ({"place": "decoder.self", "step": "scale", "row": 1}, {"kind": "times", "factor": 0.7}),
         ({"place": "decoder.self", "step": "mask", "row": 1, "col": 3}, {"why": "open_future"}),
         ({"place": "decoder.self", "decoder": 1, "step": "mask", "row": 4, "col": 3}, {"why": "switch"}),
     ],
@@ -128,7 +128,7 @@ def test_every_number_of_every_step_is_the_traces() -> None:
             where = (variant, one)
             value, stored = float(one["value"]), float(one["stored"])
             assert value == stored or abs(value - stored) <= 1e-5 * max(1, abs(stored)), where
-            assert one["checked"] == (one["made"] not in ("given", "lookup")) and one["agrees"] == one["checked"], where
+            assert one["checked"] == (one["kind"] not in ("given", "lookup")) and one["agrees"] == one["checked"], where
             assert one["shown"] == one["stored"], where  # the panel is about the same number
             assert one.get("tolerance", 0) <= 1e-4 * max(1, abs(stored)), where
             assert not any(word in one["texts"] for word in ("undefined", "NaN", "null", "they differ")), where

@@ -59,15 +59,15 @@ PHRASES = [
 ]
 # Values in links, many of them none that the model can have.
 VALUES = {
-    "scaling": "0 1e30 nan off@nowhere off@cross.3 2 off,0.5@cross.2 off,",
+    "scaling": "0 -1 1e30 nan off@nowhere off@cross.3 off@cross.1.5 2 off,0.5@cross.2 1e-3@all.2.2 off,",
     "causal": "on off@cross off@decoder_self.3 off@all.1 off",
     "padding": "1 off off@decoder_self off@cross.2.4",
     "pad": "0 64 65 two 2@cross",
-    "hide": "source source.0 source.1@decoder_self target.1@cross source.1@all.1",
-    "zero": "cross.1.5 all.*.4 cross.1.2.3",
+    "hide": "source source.0 source.1@decoder_self target.1@cross source.1@all.1 source.3,target.2@decoder_self",
+    "zero": "cross.1.5 all.*.4 cross.1.2.3 encoder_self.2.2,all.*.1 decoder_self.3",
     "weights": "softmax argmax@cross.0 uniform",
     "mean": "cross everything",
-    "resample": "word 10000 text. text.a+b@cross.1",
+    "resample": "word 10000 text. text.a+b@cross.1 7@cross.2.1,text.ka+lo|re",
     "positions": "shift shift.3@source scale.0.5 scale.x remove.3 shuffle.7 reverse@middle",
     "skip": "encoder.2.ff encoder.1.cross decoder.3.ff",
     "neurons": "decoder.1.128 decoder.1.129 a.1.1",

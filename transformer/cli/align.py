@@ -22,18 +22,16 @@ from transformer.inference.pretrained import InputError, Pretrained, load
 from transformer.interventions.sets import layers_of
 from transformer.probing.alignment import (
     BACK,
-    LARGEST,
     MEASURES,
     AlignmentScores,
     Source,
     align,
     both_ways,
-    gold_pairs,
     measure_alignment,
     symmetric,
     to_json,
 )
-from transformer.probing.probes import english_to_german, german_to_english
+from transformer.probing.probes import LARGEST, direction, gold_pairs, opposite
 from transformer.texts import N_, _, pad
 
 FORMATS = ("text", "parquet")
@@ -50,8 +48,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=whole(1),
         metavar="N",
         help=_(
-            "head of this layer, from 1; without it the mean of the layer. Without both, the single head with the "
-            "smallest error on the built-in pairs (English to German), otherwise the mean of all heads"
+            "head of this layer, from 1; without it the mean of the layer. Without both, the head with the smallest "
+            "error on the built-in pairs (English to German, Korean to English), otherwise the mean of all heads"
         ),
     )
     parser.add_argument(
@@ -65,7 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=_(
             "print the alignment error rate, precision and recall of every head on pairs aligned by hand: those of "
-            "--gold, or the built-in ones (English to German)"
+            "--gold, or the built-in ones (English to German, Korean to English)"
         ),
     )
     parser.add_argument(
@@ -103,8 +101,7 @@ def reverse_of(model: Pretrained, options: argparse.Namespace) -> Pretrained | N
     if not options.reverse:
         return None
     other = load(options.reverse, find_device(options.device))
-    german = english_to_german(model) and german_to_english(other.languages)  # whose names may be spelt in two ways
-    if not german and other.languages != model.languages[::-1]:
+    if not opposite(model.languages, other.languages):
         raise CommandError(
             "{name} translates from {source} to {target}; --reverse needs a model from {target_of} to {source_of}",
             name=other.name, source=other.languages[0], target=other.languages[1], source_of=model.languages[0],
@@ -124,8 +121,9 @@ def chosen(model: Pretrained, options: argparse.Namespace) -> Source:
             )
     if options.head and not options.layer:
         raise CommandError("--head needs --layer; give both, or neither")
-    if options.layer is None and english_to_german(model):
-        scores = measure_alignment(model, gold_pairs(), [measure])
+    golds = gold_pairs(direction(model.languages))
+    if options.layer is None and golds:
+        scores = measure_alignment(model, golds, [measure])
         readings = [options.reading] if options.reading else list(READINGS)
         heads = [scores.winner(measure, reading=reading) for reading in readings]
         return min(heads, key=lambda one: scores.scores[one].aer)
@@ -216,15 +214,17 @@ def read_pairs_and_links(path: Path, first: int) -> list[Gold]:
 
 
 def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
-    if options.gold is None and not english_to_german(model):
+    golds = gold_pairs(direction(model.languages))
+    if options.gold is not None:
+        golds = tuple(read_pairs_and_links(options.gold, int(options.from_one)))
+    elif not golds:
         raise CommandError(
-            "{name} translates from {source} to {target}, but the built-in pairs are English and German; give pairs "
-            "of your own with --gold",
+            "{name} translates from {source} to {target}, but the built-in pairs are English to German and Korean to "
+            "English; give pairs of your own with --gold",
             name=model.name,
             source=model.languages[0],
             target=model.languages[1],
         )
-    golds = read_pairs_and_links(options.gold, int(options.from_one)) if options.gold else gold_pairs()
     asked = [] if options.layer is None else [chosen(model, options)]
     reverse = reverse_of(model, options)
     found = measure_alignment(model, golds)

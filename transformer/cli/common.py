@@ -275,8 +275,8 @@ def sentence_pairs(model: Pretrained, files: list[Path] | None) -> Sequence[Pair
     pairs = read(files) if files else model.reference_pairs()
     if not files and not pairs:
         raise CommandError(
-            "{name} translates from {source} to {target}, but the built-in sentences are English and "
-            "German; give a file of sentence pairs with --data",
+            "{name} translates from {source} to {target}, but the built-in sentences are for English to German, "
+            "Korean to English and toy tasks; give a file of sentence pairs with --data",
             name=model.name,
             source=model.languages[0],
             target=model.languages[1],

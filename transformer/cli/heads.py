@@ -62,7 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=_("name the sentences with the strongest and the weakest evidence for the role of each head"),
     )
     add_device(parser)
-    add_corpus(parser, _("default for English to German and toy tasks: 120 built-in pairs"))
+    add_corpus(parser, _("default for English to German, Korean to English and toy tasks: built-in pairs"))
     parser.add_argument(
         "--json",
         type=Path,

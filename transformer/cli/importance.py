@@ -46,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--no-pruning", action="store_true", help=_("leave the pruning curves out"))
     add_device(parser)
-    add_corpus(parser, _("default for English to German and toy tasks: built-in pairs"))
+    add_corpus(parser, _("default for English to German, Korean to English and toy tasks: built-in pairs"))
     parser.add_argument(
         "--json",
         type=Path,

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -20,7 +19,6 @@ from transformer.analysis.alignment import (
     best_links,
     best_possible,
     diagonal_links,
-    read_gold,
     score,
     symmetrised,
     word_matrix,
@@ -28,9 +26,7 @@ from transformer.analysis.alignment import (
 )
 from transformer.attribution.vectors import brought
 from transformer.cancellation import Stopped
-from transformer.files import read_text
 from transformer.inference.pretrained import InputError, Pretrained
-from transformer.probing.probes import PROBES
 from transformer.text.batching import bucket
 from transformer.texts import UserError, any_of
 from transformer.tracing.batch import trace_batch
@@ -38,8 +34,6 @@ from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.training.evaluation import fits
 
-FILE = PROBES / "en-de.alignments.tsv"
-LARGEST = 10_000_000  # bytes
 MEASURES = ("weights", "norm")
 # Plain Transformers on the German-English gold links of Vilar et al. (2006), in percent: Kobayashi et al. (2020).
 PUBLISHED = (("weights", "predicted", 47.7), ("weights", "fed", 29.8), ("norm", "fed", 25.0))  # best layers
@@ -66,12 +60,6 @@ class Source:
 
 BATCH = 1000  # padded tokens a side of a batch
 BACK = Source("weights", "predicted")  # of the model of the opposite direction, as on the page Head roles
-
-
-@lru_cache(maxsize=1)
-def gold_pairs() -> tuple[Gold, ...]:
-    """The pairs of the package, English to German."""
-    return tuple(read_gold(read_text(FILE, LARGEST)))
 
 
 def norms(model: Pretrained, trace: Trace, layer: int) -> tuple[Tensor, Tensor]:

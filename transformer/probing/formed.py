@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from transformer.analysis.formation import Forming, formation, recorded
 from transformer.analysis.heads import HeadStatistics, read_word_list
 from transformer.inference.pretrained import InputError, Pretrained
-from transformer.probing.probes import PROBES, english_to_german
+from transformer.probing.probes import GOLD, PROBES, direction
 from transformer.probing.roles import splitter, word_list
 from transformer.texts import UserError
 from transformer.tracing.trace import Trace
 from transformer.training.recording import Recording
-
-WORDS = ("en-de.words.tsv", "en-de.examples.words.tsv")  # words of the 120 probes and of the bundled model's examples
 
 
 @dataclass(frozen=True)
@@ -60,6 +58,7 @@ def read_formation(
     if not traces:
         raise UserError("no recorded sentence matches the tokens of this model now")
     words = word_list(model, recording.sentences)
-    if english_to_german(model):  # also the words of its examples
-        words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
+    if (of := direction(model.languages)) in GOLD:  # also the words of the bundled model's examples
+        files = (PROBES / f"{of}.{name}.tsv" for name in ("words", "examples.words"))
+        words = read_word_list("\n".join(file.read_text(encoding="utf-8") for file in files))
     return Formed(recording, tuple(tokens), *formation(traces, words))

@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from transformer.analysis.alignment import Gold, read_gold
 from transformer.analysis.translation import repetition
 from transformer.cancellation import Stopped
+from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import greedy
 from transformer.interventions.sets import NONE, Interventions
@@ -24,7 +26,13 @@ from transformer.training.tasks import TASKS, task_pairs
 
 PROBES = Path(__file__).parent / "data"
 COUNT = 120
-ENGLISH, GERMAN = ("English", "en", "eng"), ("German", "de", "deu")  # names in checkpoints; Marian's use codes
+CODES = {  # of the names in checkpoints; Marian's and NLLB's use codes
+    name: code
+    for code, names in {"en": ("English", "eng"), "de": ("German", "deu"), "ko": ("Korean", "kor")}.items()
+    for name in (code, *names)
+}
+GOLD = ("en-de", "ko-en")  # directions with pairs of ours, aligned by hand, and lists of words
+LARGEST = 10_000_000  # bytes
 LENGTHS = (3, 14)  # symbols of a toy's inputs; the bundled toys were trained on 1 to 16
 SEED = 2017
 DRAWS, LEVEL = 1000, 0.95  # of the bootstrap
@@ -58,24 +66,37 @@ def task_of(model: Pretrained) -> str | None:
     return next((name for name, task in TASKS.items() if task.languages == model.languages), None)
 
 
+def direction(languages: tuple[str, str]) -> str:
+    """Source and target language as codes, "en-de"; a language that has none stands as it is named."""
+    return "-".join(CODES.get(name, name) for name in languages)
+
+
+def opposite(languages: tuple[str, str], others: tuple[str, str]) -> bool:
+    """Whether a model of the other languages translates back, whichever way the languages are named."""
+    return direction(languages) == direction((others[1], others[0]))
+
+
 def english_to_german(model: Pretrained) -> bool:
-    return model.languages[0] in ENGLISH and model.languages[1] in GERMAN
+    return direction(model.languages) == "en-de"
 
 
-def german_to_english(languages: tuple[str, str]) -> bool:
-    """Whether a model of these languages translates the other way."""
-    return languages[0] in GERMAN and languages[1] in ENGLISH
+@lru_cache(maxsize=len(GOLD))
+def gold_pairs(of: str = "en-de") -> tuple[Gold, ...]:
+    """The pairs of the package for a direction, aligned by hand; none for others than GOLD."""
+    return tuple(read_gold(read_text(PROBES / f"{of}.alignments.tsv", LARGEST))) if of in GOLD else ()
 
 
 def probe_pairs(model: Pretrained) -> list[Pair] | None:
-    """The pairs to probe a model with, as far as they fit it: Headscope's own for English to German, seeded ones for a
-    toy task. None for other languages, or if none fits."""
+    """The pairs to probe a model with, as far as they fit it: Headscope's own for English to German, those aligned by
+    hand for Korean to English, seeded ones for a toy task. None for other languages, or if none fits."""
     task = task_of(model)
     if task:
         longest = TASKS[task].longest or LENGTHS[1]
         pairs = task_pairs(task, COUNT, (LENGTHS[0], min(LENGTHS[1], longest)), SEED)
     elif english_to_german(model):
         pairs = read_pairs(PROBES / "en-de.tsv")
+    elif golds := gold_pairs(direction(model.languages)):
+        pairs = [(gold.source, gold.target) for gold in golds]
     else:
         return None
     return [pair for pair in pairs if fits(model, pair[0], "source") and fits(model, pair[1], "target")] or None

@@ -8,7 +8,7 @@ from transformer.analysis.heads import Seen, Splitter, WordList, read_word_list,
 from transformer.analysis.tokens import BOX, is_special
 from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained, readable
-from transformer.probing.probes import PROBES, english_to_german, task_of
+from transformer.probing.probes import GOLD, PROBES, direction, task_of
 from transformer.tracing.trace import KINDS
 from transformer.training.data import Pair
 from transformer.training.tasks import TASKS
@@ -65,10 +65,11 @@ def _symbols(tokens: Sequence[str], labels: Sequence[str]) -> list[str | None]:
 
 
 def word_list(model: Pretrained, pairs: Sequence[Pair]) -> WordList | None:
-    """Which words translate each other in the probe set of a model: a list of ours for English to German, the digits of
-    both forms of a number, each symbol with itself for a toy task that only moves symbols; else None."""
-    if english_to_german(model):
-        return read_word_list(read_text(PROBES / "en-de.words.tsv", LARGEST_WORDS))
+    """Which words translate each other in the probe set of a model: a list of ours for the languages that have gold
+    links, the digits of both forms of a number, each symbol with itself for a toy task that only moves symbols; else
+    None."""
+    if (of := direction(model.languages)) in GOLD:
+        return read_word_list(read_text(PROBES / f"{of}.words.tsv", LARGEST_WORDS))
     task = task_of(model)
     if task and TASKS[task].words:
         return TASKS[task].words

@@ -15,17 +15,17 @@ export function dotProduct(a, b, bias = null) {
     size += Math.abs(product);
   }
   const tolerance = FLOAT32_STEP * (2 + Math.sqrt(products.length)) * size;
-  return { made: "dot", a, b, products, sum, bias, value: sum + (bias || 0), tolerance };
+  return { kind: "dot", a, b, products, sum, bias, value: sum + (bias || 0), tolerance };
 }
 
-export function sumOf(a, b, made = "add") {
-  return { made, a, b, value: a + b, tolerance: FLOAT32_STEP * (Math.abs(a) + Math.abs(b)) };
+export function sumOf(a, b, kind = "add") {
+  return { kind, a, b, value: a + b, tolerance: FLOAT32_STEP * (Math.abs(a) + Math.abs(b)) };
 }
 
 // slack: how far `a` may be from the number that the trace used.
-export function multiply(a, factor, made = "times", slack = 0) {
+export function multiply(a, factor, kind = "times", slack = 0) {
   const value = a * factor;
-  return { made, a, factor, value, tolerance: 8 * FLOAT32_STEP * Math.abs(value) + slack * Math.abs(factor) };
+  return { kind, a, factor, value, tolerance: 8 * FLOAT32_STEP * Math.abs(value) + slack * Math.abs(factor) };
 }
 
 // The softmax of a row, -Infinity where it is masked, or a switch's replacement: rule 1, equal weights on all visible
@@ -46,7 +46,7 @@ export function softmaxOf(scores, at, rule = 0) {
   const value = weights[at];
   const far = Number.isFinite(less[at]) ? Math.abs(less[at]) : 0;
   const tolerance = FLOAT32_STEP * (8 + Math.sqrt(scores.length) + far) * value;
-  return { made: "softmax", scores, top, less, exps, total, weights, visible, best, rule, at, value, tolerance };
+  return { kind: "softmax", scores, top, less, exps, total, weights, visible, best, rule, at, value, tolerance };
 }
 
 // LayerNorm of a row at one column: (x - mean) / sqrt(variance + eps) * gamma + beta.
@@ -59,7 +59,7 @@ export function layerNorm(numbers, at, gamma, beta, eps) {
   const value = normal * gamma + beta;
   const largest = numbers.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const tolerance = 8 * FLOAT32_STEP * (Math.abs(gamma) * (largest / deviation + Math.abs(normal)) + Math.abs(beta));
-  return { made: "norm", numbers, x: numbers[at], at, mean, deviation, normal, gamma, beta, value, tolerance };
+  return { kind: "norm", numbers, x: numbers[at], at, mean, deviation, normal, gamma, beta, value, tolerance };
 }
 
 // The error function to double precision: a series of positive terms; beyond 6 it is 1 within a step of a double.
@@ -75,18 +75,18 @@ export function erf(x) {
   return Math.sign(x) * Math.min(1, (2 / Math.sqrt(Math.PI)) * Math.exp(-size * size) * sum);
 }
 
-export function activate(x, sort) {
-  if (sort === "gelu") return 0.5 * x * (1 + erf(x / Math.SQRT2));
-  return sort === "swish" ? x / (1 + Math.exp(-x)) : Math.max(0, x);
+export function activate(x, activation) {
+  if (activation === "gelu") return 0.5 * x * (1 + erf(x / Math.SQRT2));
+  return activation === "swish" ? x / (1 + Math.exp(-x)) : Math.max(0, x);
 }
 
-export function activationOf(x, sort, silenced) {
-  const free = activate(x, sort);
-  const value = silenced ? 0 : free;
+export function activationOf(x, activation, silenced) {
+  const unswitched = activate(x, activation);
+  const value = silenced ? 0 : unswitched;
   // For GELU, 1 + erf loses the digits that erf loses near -1; swish divides, and loses none.
-  const size = { relu: 0, gelu: Math.abs(x), swish: Math.abs(free) }[sort];
+  const size = { relu: 0, gelu: Math.abs(x), swish: Math.abs(unswitched) }[activation];
   const tolerance = 8 * FLOAT32_STEP * size;
-  return { made: "activation", x, sort, silenced, free, value, tolerance };
+  return { kind: "activation", x, activation, silenced, unswitched, value, tolerance };
 }
 
 // A word's probability: exp(logit - log(sum of exp over the vocabulary)).
@@ -99,7 +99,7 @@ export function probabilityOf(logits, id) {
   const value = Math.exp(logits[id] - logSum);
   const far = 8 + Math.sqrt(logits.length) + Math.abs(logits[id]) + Math.abs(logSum);
   return {
-    made: "probability",
+    kind: "probability",
     logit: logits[id],
     logSum,
     count: logits.length,
@@ -116,7 +116,7 @@ export function positionWave(position, column, width, layout = "interleaved") {
   const even = halves ? 2 * (column % half) : column - (column % 2);
   const cosine = halves ? column >= half : column % 2 === 1;
   const angle = position / WAVE_BASE ** (even / width);
-  return { sort: cosine ? "cos" : "sin", even, angle, value: cosine ? Math.cos(angle) : Math.sin(angle) };
+  return { name: cosine ? "cos" : "sin", even, angle, value: cosine ? Math.cos(angle) : Math.sin(angle) };
 }
 
 // The indices of the largest terms by absolute value, the largest first; of equal terms the first.

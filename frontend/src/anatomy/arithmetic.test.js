@@ -58,7 +58,7 @@ test("LayerNorm, dot products, largest terms and running sums equal those worked
 test("a position number is a sine or a cosine, interleaved or in halves", () => {
   const waves = [positionWave(3, 5, 8), positionWave(3, 2, 8, "halves"), positionWave(3, 6, 8, "halves")];
   assert.deepEqual(
-    waves.map(({ sort, even }) => [sort, even]),
+    waves.map(({ name, even }) => [name, even]),
     [
       ["cos", 4],
       ["sin", 4],

@@ -4,7 +4,7 @@ import { hint } from "../core/tooltip.js";
 import { richText } from "./panel/equations.js";
 import { isPredicted } from "./panel/facts.js";
 import { PLACES } from "../state/generated.js";
-import { stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./walk.js";
+import { stepSuffix, stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./walk.js";
 
 // The bars around the drawing: the breadcrumb, the choice of layer, head and decoding step, and the steps. Each has an
 // element and draw(state, data, info); the element is created once and only changed, so that the focus stays and
@@ -252,8 +252,7 @@ export class StepBar {
 
   // What the chips stand for: the steps of a place, or in the whole model its places.
   stops({ zoom, place }, config) {
-    const { activation, embedding_scale, scaling, positions, causal } = config;
-    const bare = (name) => (name === "decoder.self" && causal === false ? "_bare" : "");
+    const bare = (name) => (name === "decoder.self" && config.causal === false ? "_bare" : "");
     if (zoom === "model" || zoom === "layer")
       return PLACES.filter((name) => zoom === "model" || name.includes(".")).map((name) => ({
         key: name,
@@ -261,14 +260,8 @@ export class StepBar {
         tip: "place_" + placeName(name) + bare(name),
         go: { place: name },
       }));
-    const sorts = {
-      activation: `_${activation}`,
-      times: embedding_scale ? "" : "_off",
-      scale: scaling ? "" : "_off",
-      plus: positions === "none" ? "_none" : "",
-    };
-    const named = (step) => step + (sorts[step] || "");
-    return stepsOf(place, config).map((step) => ({ key: step, text: "step_" + named(step), go: { step } }));
+    const text = (step) => "step_" + step + stepSuffix(step, config);
+    return stepsOf(place, config).map((step) => ({ key: step, text: text(step), go: { step } }));
   }
 
   draw(state, data, info) {

@@ -36,14 +36,14 @@ class Matrix {
   /** @type {any} */ axes;
   /** @type {any} */ cols;
   /** @type {any} */ data;
-  /** @type {any} */ hidden;
+  /** @type {any} */ cachedMasked;
   /** @type {any} */ id;
   /** @type {any} */ norms;
   /** @type {any} */ origin;
   /** @type {any} */ shape;
   constructor(id, name, data, rows, cols, shape, axes, exact, top) {
     Object.assign(this, { id, name, data, rows, cols, shape, axes, exact });
-    this.given = top;
+    this.cachedTop = top;
   }
 
   at(row, col) {
@@ -51,13 +51,13 @@ class Matrix {
   }
 
   get top() {
-    this.given ??= quantileOf(this.data) || 1;
-    return this.given;
+    this.cachedTop ??= quantileOf(this.data) || 1;
+    return this.cachedTop;
   }
 
   // Smallest and largest number, without masked cells.
   get range() {
-    if (!this.found) {
+    if (!this.cachedRange) {
       let low = Infinity;
       let high = -Infinity;
       for (const value of this.data) {
@@ -65,14 +65,14 @@ class Matrix {
         if (value < low) low = value;
         if (value > high) high = value;
       }
-      this.found = [low, high];
+      this.cachedRange = [low, high];
     }
-    return this.found;
+    return this.cachedRange;
   }
 
   get masked() {
-    this.hidden ??= this.data.some((value) => !Number.isFinite(value));
-    return this.hidden;
+    this.cachedMasked ??= this.data.some((value) => !Number.isFinite(value));
+    return this.cachedMasked;
   }
 }
 
@@ -87,7 +87,7 @@ function quantileOf(data) {
 export class AnatomyData {
   constructor() {
     this.kept = { place: new Map(), weights: new Map() };
-    this.made = new Map();
+    this.matrices = new Map();
     this.state = null;
   }
 
@@ -101,7 +101,7 @@ export class AnatomyData {
       for (const name of Object.keys(header.matrices))
         this.keep("weights", `${header.checkpoint}/${header.place}/${name}`, { pack, ref: header.matrices[name] });
     } else return false;
-    this.made.clear();
+    this.matrices.clear();
     return true;
   }
 
@@ -129,9 +129,9 @@ export class AnatomyData {
   }
 
   labels(side) {
-    if (this.said?.id !== this.id) this.said = { id: this.id };
-    this.said[side] ??= this.header.labels[side].map(printable);
-    return this.said[side];
+    if (this.labelCache?.id !== this.id) this.labelCache = { id: this.id };
+    this.labelCache[side] ??= this.header.labels[side].map(printable);
+    return this.labelCache[side];
   }
 
   // The words of the translation's first tokens.
@@ -149,58 +149,58 @@ export class AnatomyData {
   // The switches that hold, in words.
   get phrases() {
     const { header } = this;
-    if (this.worded?.of !== header) {
+    if (this.phraseCache?.of !== header) {
       const t = sharedTexts(header.texts);
-      this.worded = { of: header, phrases: phrases(t, header.holding, header.config) };
+      this.phraseCache = { of: header, phrases: phrases(t, header.holding, header.config) };
     }
-    return this.worded.phrases;
+    return this.phraseCache.phrases;
   }
 
   // The ten most likely words of every decoding step and the chosen word; arrays are flat, [step, 10].
   get outputs() {
     const { outputs } = this.header;
-    if (this.answers?.of !== outputs) {
+    if (this.outputCache?.of !== outputs) {
       const read = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
       const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "log_sum", "plain_probability"];
       const labels = outputs.labels.map((step) => step.map(printable));
       const numbers = Object.fromEntries(arrays.map((name) => [name, read(name)]));
-      this.answers = { of: outputs, ...outputs, labels, ...numbers };
+      this.outputCache = { of: outputs, ...outputs, labels, ...numbers };
     }
-    return this.answers;
+    return this.outputCache;
   }
 
-  get place() {
+  get placePack() {
     const { state } = this;
     const at = traceName(state);
     return this.kept.place.get(`${this.id}/${at}/${placeStep({ place: at, t: state.t })}`) || null;
   }
 
   get about() {
-    return this.place ? this.place.header.about : null;
+    return this.placePack ? this.placePack.header.about : null;
   }
 
   // Whether the state needs a pack that is not here.
   get waiting() {
     const near = ["sub", "head", "number"].includes(this.state.zoom);
-    if (!near || !this.place) return near;
+    if (!near || !this.placePack) return near;
     const read = Object.keys(WEIGHT_STEPS).filter((name) => WEIGHT_STEPS[name] === this.state.step);
     const sub = isAttention(this.state.place) || isFeedForward(this.state.place);
-    return sub && read.some((name) => this.reads(name) && !this.matrix(name));
+    return sub && read.some((name) => this.hasWeights(name) && !this.matrix(name));
   }
 
   // Whether the place has such a weight matrix: only attention has W^O, only feed-forward W_1.
-  reads(name) {
+  hasWeights(name) {
     return isFeedForward(this.state.place) === (name === "W_1" || name === "W_2");
   }
 
   matrix(name, options = {}) {
     const key = `${name}|${options.head ?? ""}|${options.transposed ? "T" : ""}|${options.before ? "B" : ""}|${this.keyOf(name)}`;
-    if (!this.made.has(key)) {
+    if (!this.matrices.has(key)) {
       const made = this.make(name, options, key);
       if (made) made.origin = { name, options };
-      this.made.set(key, made);
+      this.matrices.set(key, made);
     }
-    return this.made.get(key);
+    return this.matrices.get(key);
   }
 
   // The same without the switches; null if no switch is set or nothing changed.
@@ -222,7 +222,7 @@ export class AnatomyData {
       return pack ? this.weightMatrix(name, pack, options, key) : null;
     }
     if (name.startsWith("place.")) {
-      const pack = this.place;
+      const pack = this.placePack;
       const refs = pack && (options.before ? pack.header.plain : pack.header.matrices);
       const ref = refs && refs[name.slice(6)];
       return ref ? this.tensor(name, pack.array(ref), ref.shape, options, key, this.axesOf(name.slice(6), ref)) : null;
@@ -314,7 +314,7 @@ export class AnatomyData {
     const data = Float32Array.from(pack.array(strip.picture), (v) => (v - 128) * scale);
     const wide = name.endsWith(".activation") ? "d_ff" : "d_model";
     const made = this.tensor(name, data, strip.picture.shape, options, key, ["token", wide], false, strip.top);
-    made.found = [strip.low, strip.high]; // of the numbers themselves, before they became 8 bits
+    made.cachedRange = [strip.low, strip.high]; // of the numbers themselves, before they became 8 bits
     if (strip.norms) made.norms = pack.array(strip.norms);
     return made;
   }

@@ -85,11 +85,11 @@ export function liveAnatomy(view, live) {
     if (!isNear(state)) return true;
     const place = traceName(state);
     const t = place === "output" ? state.t : 0;
-    if (!data.place) {
+    if (!data.placePack) {
       const parameters = parametersOf(place, t);
       if (parameters) data.take(make.placePack(trace, before, factsOf(server), parameters, place, t, id));
     }
-    if (data.place && data.waiting) loadWeights(place, state.step);
+    if (data.placePack && data.waiting) loadWeights(place, state.step);
     return true;
   };
 

@@ -135,13 +135,13 @@ test("what the server has drawn is not drawn again, and its places are made here
   assert.deepEqual([view.shown, view.draws], [["trace"], 0]);
   view.go({ zoom: "sub" });
   assert.equal(view.go({ place: "encoder.ff", step: "inner" }), true);
-  assert.equal(view.data.place.header.id, "7a");
+  assert.equal(view.data.placePack.header.id, "7a");
   assert.equal(view.data.open.header.id, "7a");
 });
 
 test("a place that the server has not sent is drawn as soon as the engine is there", async () => {
   const view = await afterServer("sub");
-  assert.equal(view.data.place.header.id, "7a");
+  assert.equal(view.data.placePack.header.id, "7a");
   assert.ok(view.draws > 0);
 });
 
@@ -186,17 +186,17 @@ test("the numbers of a sub-layer are there at once, rows of tables and matrices 
   const { view, engine } = await started();
   const { draws } = view;
   assert.equal(view.go({ place: "decoder.cross", step: "project", zoom: "sub" }), true);
-  assert.equal(view.data.place.header.place, "decoder.0.cross");
+  assert.equal(view.data.placePack.header.place, "decoder.0.cross");
   assert.equal(view.data.waiting, true);
   await settled();
   assert.equal(view.data.waiting, false);
   assert.equal(view.draws, draws + 1);
   view.go({ place: "output", step: "logits", t: 0 });
-  assert.equal(view.data.place, null);
+  assert.equal(view.data.placePack, null);
   await settled();
   assert.deepEqual([...view.data.matrix("place.biases").data], [2, 4, 1, 3, 5]);
   view.go({ t: 1 });
-  assert.equal(view.data.place.header.t, 1); // the rows of all steps were read together
+  assert.equal(view.data.placePack.header.t, 1); // the rows of all steps were read together
   assert.equal(engine.read.length, 3);
 });
 

@@ -23,7 +23,7 @@ export class AnatomySwitches {
         this.redraw();
         changed(dragging ? PAUSE : 0);
       },
-      mode: () => this.knock(),
+      setKnocking: () => this.knock(),
       knocking: () => this.isOut(),
     });
     const undo = () => {
@@ -65,8 +65,8 @@ export class AnatomySwitches {
     const kind =
       state.place === "decoder.cross" ? "cross" : state.place.startsWith("decoder") ? "decoder_self" : "encoder_self";
     const layer = kind === "encoder_self" ? state.encoder : state.decoder;
-    const std = config.d_k ** -0.5;
-    const trained = config.scaling ? std : 1;
+    const standard = config.d_k ** -0.5;
+    const trained = config.scaling ? standard : 1;
     return {
       lists: this.lists,
       forms: this.forms,
@@ -75,7 +75,7 @@ export class AnatomySwitches {
       layer,
       head: state.head,
       header: data.header,
-      std,
+      standard,
       trained,
     };
   }

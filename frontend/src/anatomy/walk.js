@@ -33,6 +33,12 @@ export function stepsOf(place, { norm, residual }) {
 export const lastStep = (place, config) => stepsOf(place, config).at(-1);
 export const updateStep = (place) => INNER_STEPS[place].at(-1);
 
+// The ending of the key of a step's name: some steps are called otherwise in some models.
+export function stepSuffix(step, { activation, embedding_scale, scaling, positions }) {
+  const sorts = { times: !embedding_scale && "_off", scale: !scaling && "_off", plus: positions === "none" && "_none" };
+  return step === "activation" ? `_${activation}` : sorts[step] || "";
+}
+
 // The name of the sub-layer in the trace: "encoder.0.self"; "source", "target" and "output" stay.
 export function traceName(state, place = state.place) {
   const [stack, part] = place.split(".");

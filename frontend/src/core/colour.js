@@ -9,8 +9,8 @@ const HUES = {
 
 let colourReader = null;
 
-// Any CSS colour -> [r, g, b], by letting a canvas paint it.
-export function parseColour(text, fallback) {
+// Any CSS colour -> [r, g, b, alpha] of 255 each, by letting a canvas paint it.
+export function readColour(text, fallback = "#000") {
   if (!colourReader) {
     const canvas = document.createElement("canvas");
     canvas.width = canvas.height = 1;
@@ -20,8 +20,12 @@ export function parseColour(text, fallback) {
   colourReader.fillStyle = (text || "").trim() || fallback;
   colourReader.clearRect(0, 0, 1, 1);
   colourReader.fillRect(0, 0, 1, 1);
-  const [r, g, b, a] = colourReader.getImageData(0, 0, 1, 1).data;
-  return a === 0 ? parseColour(fallback, "#ffffff") : [r, g, b];
+  return colourReader.getImageData(0, 0, 1, 1).data;
+}
+
+function parseColour(text, fallback) {
+  const [r, g, b, alpha] = readColour(text, fallback);
+  return alpha === 0 ? parseColour(fallback, "#ffffff") : [r, g, b];
 }
 
 export function cssColour(rgb, alpha) {
@@ -69,10 +73,10 @@ export function makeRamp(theme, kind) {
 
 // The other end of a difference: a contrary hue of middle lightness in both themes, while makeRamp ends near black or
 // near white. So the two ends differ in hue and in lightness, also for readers without colour vision.
-const LOSSES = { encoder_self: "#e07b1a", decoder_self: "#3f8fe0", cross: "#e07b1a" };
+const NEGATIVE_HUES = { encoder_self: "#e07b1a", decoder_self: "#3f8fe0", cross: "#e07b1a" };
 
-export function makeLossRamp(theme, kind) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(LOSSES[kind].slice(at, at + 2), 16));
+export function makeNegativeRamp(theme, kind) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(NEGATIVE_HUES[kind].slice(at, at + 2), 16));
   const end = [r, g, b];
   return Array.from({ length: 256 }, (_, i) => mixColours(theme.background, end, (i / 255) ** 0.72));
 }

@@ -9,15 +9,17 @@ export function arrowStep({ key, ctrlKey, altKey, metaKey }) {
 // The index that many steps further, limited to the first and the last.
 export const stepIndex = (index, by, count) => Math.max(0, Math.min(count - 1, index + by));
 
-// Arrow keys in a grid of buttons, row by row: the Tab key stops at one of them, the arrow keys reach the others.
+// Arrow keys in a grid of buttons, row by row: the Tab key stops at one of them, the arrow keys reach the others. Returns
+// the one that has the focus now, undefined if none was moved to.
 export function moveFocus(event, cells, columns) {
   const step = arrowStep(event);
   const at = cells.indexOf(event.target);
-  if (at < 0 || !step) return;
+  if (at < 0 || !step) return undefined;
   event.preventDefault();
   const column = (at % columns) + step[1];
   const to = at + step[0] * columns + step[1];
-  if (column < 0 || column >= columns || to < 0 || to >= cells.length) return;
+  if (column < 0 || column >= columns || to < 0 || to >= cells.length) return undefined;
   cells.forEach((cell, i) => cell.setAttribute("tabindex", i === to ? 0 : -1));
   cells[to].focus();
+  return cells[to];
 }

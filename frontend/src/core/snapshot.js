@@ -1,3 +1,4 @@
+import { readColour } from "./colour.js";
 import { shorten } from "./dom.js";
 import { svgContext } from "./save.js";
 import { escape, fitted, tag } from "./svg_context.js";
@@ -12,19 +13,12 @@ const SVG_STYLES = [
 ];
 const SIDES = ["top", "right", "bottom", "left"];
 
-let reader = null;
 const read = new Map();
 
 // A CSS colour -> {colour: "rgb(…)", alpha}; programs that read SVG know neither color-mix() nor color().
 function inkOf(text) {
   if (!read.has(text)) {
-    reader ??= Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", {
-      willReadFrequently: true,
-    });
-    reader.clearRect(0, 0, 1, 1);
-    reader.fillStyle = text;
-    reader.fillRect(0, 0, 1, 1);
-    const [r, g, b, alpha] = reader.getImageData(0, 0, 1, 1).data;
+    const [r, g, b, alpha] = readColour(text);
     read.set(text, { colour: `rgb(${r},${g},${b})`, alpha: alpha / 255 });
   }
   return read.get(text);

@@ -8,15 +8,15 @@ const settled = () => new Promise((resolve) => setTimeout(resolve));
 const END = 3;
 const SENTENCE = { source: "s", target: "" };
 
-// An engine that writes 4, 5, 6, </s> after any beginning; at the second step it is least certain.
+// tests/web/test_decoding_packs.py compares the numbers with those of Python; here is what the engine is asked for.
+
+// An engine that writes 4, 5, 6, </s> after any beginning.
 class Engine {
   about = { name: "tiny", config: { pad_id: 0, start_id: 2 } };
   asked = [];
 
   async continuations({ forced: [forced] }) {
     this.asked.push(forced);
-    if (forced === "!")
-      throw Object.assign(new Error(), { name: "InputError", about: { code: "unwritable", prefix: "!" } });
     const given = typeof forced === "string" ? Array.from(forced, Number) : forced;
     const ids = given.at(-1) === END ? given : [...given, 4, 5, 6, END];
     const steps = ids.map((id, at) => ({
@@ -24,7 +24,7 @@ class Engine {
       labels: [`#${id}`, "#7"],
       probabilities: [0.5, 0.25],
       rest: 0.25,
-      entropy: at === 1 ? 2 : 1,
+      entropy: 1,
       before: ids.slice(0, at).join(""),
     }));
     const log_probs = ids.map(() => Math.log(0.5));
@@ -62,25 +62,8 @@ async function drawn(state, engine = new Engine()) {
   return { numbers: view.computed, view, engine };
 }
 
-test("at first the step is shown at which the model is least certain", async () => {
-  const { numbers } = await drawn({ begin: "", branches: "", at: "" });
-  assert.deepEqual(numbers.at, { line: 0, step: 1 });
-  const [line] = numbers.lines;
-  assert.deepEqual([line.ids, line.tokens, line.forced, line.shared], [[4, 5, 6, END], ["4", "5", "6", "3"], 0, 0]);
-  assert.deepEqual([line.drops, line.probs], [false, [0.5, 0.5, 0.5, 0.5]]);
-  assert.equal(line.score, 4 * Math.log(0.5));
-  const { ids, tokens, p, rest, others, entropy, most, before, rules } = numbers.bars;
-  assert.deepEqual([ids, tokens, p, rest, entropy], [[5, 7], ["#5", "#7"], [0.5, 0.25], 0.25, 2]);
-  assert.deepEqual([others, most, before, rules], [4, Math.log(6), "4", []]);
-  assert.deepEqual(numbers.cross, { layers: 1, heads: 1, keys: ["4", "5", "6", "3"], weights: [[0, 1, 0, 0]] });
-  assert.deepEqual(numbers.self.keys, ["4", "5"]);
-  assert.deepEqual(numbers.self.weights, [[0, 1]]);
-});
-
-test("a branch shares the beginning of its translation and goes on from its token", async () => {
+test("each translation is asked for once, and one pass over the chosen one", async () => {
   const { numbers, engine } = await drawn({ begin: "", branches: "1.3.7_2.1.5", at: "3.9" });
-  assert.deepEqual(numbers.lines.map(({ ids }) => ids), [[4, 5, 6, END], [4, 5, 7, 4, 5, 6, END], [5, 4, 5, 6, END]]); // prettier-ignore
-  assert.deepEqual(numbers.lines.map(({ shared, forced, drops }) => [shared, forced, drops]), [[0, 0, false], [2, 3, true], [0, 1, true]]); // prettier-ignore
   assert.deepEqual(numbers.at, { line: 2, step: 4 }); // the nearest that there is
   assert.deepEqual(engine.asked, ["", [4, 5, 7], [5], [5, 4, 5, 6, END]]);
 });
@@ -92,21 +75,6 @@ test("what was computed for the sentence is not computed again", async () => {
   view.follow();
   await settled();
   assert.deepEqual([engine.asked, view.computed.at], [[], { line: 0, step: 3 }]);
-});
-
-test("branches that do not fit are left out", async () => {
-  for (const branches of ["1.5.4", "2.1.4", "1.1.0", "1.1.2", "1.1.8"]) {
-    const { numbers } = await drawn({ begin: "", branches, at: "" });
-    assert.deepEqual([numbers.unfit, numbers.lines.length], [true, 1], branches);
-  }
-  assert.equal((await drawn({ begin: "", branches: "1.1.7", at: "" })).numbers.unfit, false);
-});
-
-test("a beginning is kept; one that cannot be written is left out, and why is known", async () => {
-  const { numbers } = await drawn({ begin: "76", branches: "", at: "" });
-  assert.deepEqual([numbers.begin, numbers.wrong, numbers.lines[0].forced], ["76", null, 2]);
-  const { numbers: other } = await drawn({ begin: "!", branches: "", at: "" });
-  assert.deepEqual([other.wrong, other.lines[0].forced], [{ code: "unwritable", prefix: "!" }, 0]);
 });
 
 test("of a model that computes NaN nothing is drawn but why", async () => {

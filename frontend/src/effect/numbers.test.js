@@ -1,15 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  changedWords,
-  changeText,
-  digitsText,
-  hidesAll,
-  numberText,
-  perplexity,
-  repetition,
-  shortText,
-} from "./numbers.js";
+import { changedWords, changeText, digitsText, hidesAll, numberText, repetition, shortText } from "./numbers.js";
 
 // tests/web/test_lab_packs.py compares the effect on translations with that of Python; these cases are those of
 // tests/pages/lab/test_sections.py.
@@ -25,11 +16,6 @@ test("how far a number moved is written as on the server", () => {
   const pairs = [[1.55, 1.74], [2, 2], [2, 1.999999], [2, 1], [1, 25], [1, 1e9], [2, Infinity]]; // prettier-ignore
   const texts = pairs.map(([before, after]) => changeText(before, after));
   assert.deepEqual(texts, ["+12%", "+0.0%", "+0.0%", "-50%", "× 25", "× 1.0e+09", "× ∞"]);
-});
-
-test("perplexity is that of a case by hand", () => {
-  const logits = { data: Float32Array.from([0, 0, Math.log(3), 0]), shape: [2, 2] }; // p = 1/2 and 1/4
-  assert.ok(Math.abs(perplexity({ logits, target_out_ids: [0, 1] }) - Math.sqrt(8)) < 1e-6);
 });
 
 test("sequences of four tokens that come again are counted", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { continuations, distribution, shown } from "./continuations.js";
+import { continuations, shown } from "./continuations.js";
 
 const [PAD, UNK, START, END, A, B] = [0, 1, 2, 3, 4, 5];
 const PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁a", "b"];
@@ -50,19 +50,6 @@ function markov({ causal = true, max_positions = 8, last = undefined } = {}) {
 }
 
 const HALF = [Math.log(0.5), Math.log(0.25)];
-
-test("a distribution leaves out what is never written and keeps its share", () => {
-  const { logProb, ...found } = distribution(row(START), [PAD, START], 1);
-  assert.deepEqual(found.ids, [A]);
-  near([...found.probabilities, found.rest], [0.5, 0.25]);
-  near([found.entropy], [-0.5 * HALF[0] - 0.25 * HALF[1]]);
-  assert.equal(logProb(PAD), -Infinity);
-  near([logProb(B)], [HALF[1]]);
-});
-
-test("the most probable tokens come first, those of equal probability in the order of their ids", () => {
-  assert.deepEqual(distribution(Float32Array.of(9, 1, 9, 3, 1, 4), [0, 2], 4).ids, [5, 3, 1, 4]);
-});
 
 test("greedy search writes after each beginning until </s>, and says what it chose from", async () => {
   const model = markov();

@@ -1,5 +1,5 @@
 // The switches of a link (transformer/interventions/) as inputs of the graphs (transformer/web/graphs.py).
-import { readSwitches } from "../lab/params.js";
+import { covers, readSwitches } from "../lab/params.js";
 import { WEIGHT_RULES } from "../state/generated.js";
 
 export const KINDS = /** @type {const} */ (["encoder_self", "decoder_self", "cross"]);
@@ -132,10 +132,3 @@ const amountOf = (value, name) => (value.startsWith(`${name}.`) ? Number(value.s
 
 // Whether a switch of positions, "remove@source", changes this side; without a side it changes both.
 const reaches = (where, side) => where === "all" || where === side;
-
-// Whether the name "cross.2.*" means this head; indices from 0.
-function covers(target, kind, layer, head) {
-  const [of, l = "*", h = "*"] = target.split(".");
-  const fits = (text, index) => text === "*" || Number(text) === index + 1;
-  return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);
-}

@@ -40,7 +40,7 @@ export class Controls {
     this.legend = el("div", { class: "hs-legend", "data-testid": "legend" });
     this.formation = buttonEl(
       {
-        class: "hs-formation",
+        class: "hs-press hs-formation",
         "data-testid": "formation-open-close",
         "aria-pressed": "false",
         title: t("formation_title"),
@@ -49,7 +49,7 @@ export class Controls {
       t("formation"),
     );
     // Where there is little room, the switches fold behind this button.
-    const folding = { class: "hs-more", "data-testid": "options-open-close", "aria-expanded": "false" };
+    const folding = { class: "hs-press hs-more", "data-testid": "options-open-close", "aria-expanded": "false" };
     this.more = buttonEl(folding, t("options"));
     this.more.addEventListener("click", () => {
       const open = this.element.toggleAttribute("data-open");
@@ -64,7 +64,7 @@ export class Controls {
       [first, "simple", () => first],
     ].map(([name, label, next]) => {
       const about = {
-        class: `hs-sight-button hs-sight-${name}`,
+        class: `hs-press hs-sight-button hs-sight-${name}`,
         "data-testid": `sight-${name}`,
         "aria-pressed": "false",
       };

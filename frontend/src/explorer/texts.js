@@ -1,20 +1,18 @@
+import { HEAD_TEXTS } from "../heads/texts.js";
+
 // The texts of the explorer, which the lab and the anatomy show too: one for each key, whole sentences with {places} for
 // names and numbers. No sentence is put together from pieces.
 export const EXPLORER_TEXTS = {
+  ...HEAD_TEXTS,
   explorer: "Attention explorer",
   says: "Output",
   gave: "Given target",
   recorded_on: "Recorded on",
   chip: "{token}: probability {p}",
   kind: "Kind of attention",
-  kind_encoder_self: "Encoder self",
-  kind_decoder_self: "Decoder self (masked)",
-  kind_cross: "Cross",
-  kind_all: "All three",
   options: "Options",
   rows: "Rows",
   rows_predicted: "token predicted",
-  rows_fed: "token fed in",
   pieces: "Tokens",
   pieces_pieces: "subwords",
   pieces_marked: "subwords with ▁",
@@ -92,11 +90,8 @@ export const EXPLORER_TEXTS = {
   every_head_first: "{n} heads, layers down; each looks in its own way",
   grid_label:
     "{kind}: every head, {layers} layers down, {heads} heads across; use the arrow keys to move from head to head",
-  short_layer: "L{n}",
-  short_head: "H{n}",
   short_mean: "mean",
   short_max: "max",
-  title_head: "Layer {layer}, head {head}",
   title_mean_heads: "Layer {layer}, mean of {n} heads",
   title_max_heads: "Layer {layer}, maximum of {n} heads",
   title_mean_layers: "Head {head}, mean of {n} layers",
@@ -108,7 +103,6 @@ export const EXPLORER_TEXTS = {
   about_decoder_self_fed: "each row is fed its token and sees the tokens fed in so far",
   about_cross_predicted: "each row predicts its token and sees the source",
   about_cross_fed: "each row is fed its token and sees the source",
-  axis_source: "source",
   axis_target_in: "fed in",
   axis_target_out: "predicted",
   column_axis: "{name} →",
@@ -121,8 +115,6 @@ export const EXPLORER_TEXTS = {
   head_label: "{title}, {kind}, {rows} rows by {columns} columns. Strongest link of each row: {links}",
   head_label_link: "{row} to {column} {weight}",
   head_label_more: "and {n} more rows",
-  list: "{first}; {second}",
-  link: "{row} → {column}",
   link_spoken: "{row} to {column}, weight {weight}",
   step: "Step {n}: fed {fed}, predicts {predicted}",
   masked_cell: "masked: this key is a later token",
@@ -130,7 +122,6 @@ export const EXPLORER_TEXTS = {
   masked_switch: "hidden by a switch",
   knocked_out: "knocked out: this head's output is 0",
   replaced_output: "this head's output is replaced: by its mean, or by its output for another sentence",
-  approximate: "≈ {value}",
   entropy: "entropy",
   entropy_title: "Mean over the rows of −Σ w ln w, in nats, over all subword tokens, special tokens included",
   largest: "largest weight",
@@ -192,5 +183,4 @@ export const EXPLORER_TEXTS = {
   cell_biased: "{equation} + position bias",
   csv_corner: "{rows} \\ {columns}",
   csv_corner_approximate: "{rows} \\ {columns} (rounded to 1/255)",
-  unreadable: "This picture cannot be shown: {reason}",
 };

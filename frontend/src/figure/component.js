@@ -1,8 +1,4 @@
-import { keepMounted, memoryOf } from "../host/streamlit.js";
-import { followLook } from "../core/look.js";
-import { makeTexts } from "../core/texts.js";
-import { el } from "../core/dom.js";
-import { readTheme } from "../core/colour.js";
+import { PlainView, plainComponent } from "../host/plain_view.js";
 import { FigurePlot } from "./plot.js";
 import { FIGURE_TEXTS } from "./texts.js";
 
@@ -12,66 +8,41 @@ import { FIGURE_TEXTS } from "./texts.js";
 
 const REPORT_PAUSE = 300; // milliseconds from the slider's last move until Python is told
 
-class View {
-  /** @type {any} */ component;
+class View extends PlainView {
   constructor(parent) {
-    this.element = el("section", { class: "hs hs-figure", "data-testid": "figure" });
-    parent.append(this.element);
-    this.look = followLook(
-      this.element,
-      () => this.retheme(),
-      () => this.plot && this.plot.draw(),
-      { fitsWindow: true },
-    );
-    this.retheme();
-  }
-
-  retheme() {
-    this.element.dataset.theme = readTheme(this.element).dark ? "dark" : "light";
-    if (this.plot) this.plot.draw();
+    super(parent, "figure", FIGURE_TEXTS, { fitsWindow: true });
+    this.element.classList.add("hs-figure");
   }
 
   destroy() {
     clearTimeout(this.reporting);
-    this.look.stop();
-    if (this.plot) this.plot.destroy();
-    this.element.remove();
+    this.plot?.destroy();
+    super.destroy();
   }
 
-  // The last slider position in a figure of this name, for when the user comes back.
-  get memory() {
-    return memoryOf("figures");
-  }
-
-  show(data) {
-    const text = data && JSON.stringify(data);
-    if (!data || text === this.text) return;
-    const before = this.data;
-    this.text = text;
-    this.data = data;
-    this.element.toggleAttribute("data-big", Boolean(data.big));
-    this.element.dataset.name = data.name;
-    if (!this.plot) {
-      this.plot = new FigurePlot(
-        makeTexts(data.texts, FIGURE_TEXTS),
-        (at) => this.moved(at),
-        (at) => this.component.setTriggerValue("pick", at),
-      );
-      this.element.append(this.look.sentinel, this.plot.element);
-    }
-    const figure = JSON.parse(data.figure);
-    // A figure that changed under the slider keeps the slider's position; Python's position counts when it is new.
+  // A figure that changed under the slider keeps the slider's position; Python's position counts when it is new; else the
+  // one in a figure of this name before the user left it.
+  take(before) {
+    const { data } = this;
     const same = before && before.name === data.name && before.start === data.start;
-    const start = same ? this.plot.at : (data.start ?? this.memory[data.name]);
-    this.plot.show(figure, {
-      name: data.name,
-      big: data.big,
-      start,
-      picks: data.pick,
-      first: data.first,
-      about: data.about,
-      told: data.told,
-    });
+    this.start = same ? this.plot.at : (data.start ?? this.memory[data.name]);
+    this.figure = JSON.parse(data.figure);
+    this.element.dataset.name = data.name;
+  }
+
+  build() {
+    this.plot?.destroy();
+    this.element.removeAttribute("aria-label"); // the figure has its own
+    const pick = (at) => this.component.setTriggerValue("pick", at);
+    this.plot = new FigurePlot(this.t, (at) => this.moved(at), pick);
+    return [this.plot.element];
+  }
+
+  paint() {
+    const { figure, data, start } = this;
+    this.figure = null;
+    if (figure) this.plot.show(figure, { ...data, start, picks: data.pick });
+    else this.plot.draw();
   }
 
   moved(at) {
@@ -81,8 +52,4 @@ class View {
   }
 }
 
-export default function (component) {
-  const { kept, leave } = keepMounted(component, (parent) => new View(parent));
-  kept.show(component.data);
-  return leave;
-}
+export default plainComponent(View);

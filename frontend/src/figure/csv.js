@@ -1,7 +1,6 @@
-import { csvField } from "../core/save.js";
+import { csvText } from "../core/save.js";
 
-// The data of a figure as a table: a heatmap as a matrix with its labels, everything else one point per line. Numbers
-// have the 9 significant digits that float32 holds.
+// The data of a figure as a table: a heatmap as a matrix with its labels, everything else one point per line.
 
 const ARRAYS = {
   i1: Int8Array,
@@ -26,14 +25,14 @@ function arrayOf(value) {
   return Array.from({ length: shape[0] }, (_, i) => Array.from(flat.subarray(i * shape[1], (i + 1) * shape[1])));
 }
 
-function numberText(value) {
-  if (typeof value === "number") return Number.isFinite(value) ? String(Number(value.toPrecision(9))) : "";
+// A value of a figure as csvText takes it. A label, which is a token, is never markup, even if it looks like markup.
+function cell(value) {
+  if (typeof value === "number") return Number.isFinite(value) ? value : NaN;
   if (value === null || value === undefined) return "";
-  return csvField(value instanceof LabelText ? value.text : plainText(String(value)));
+  return value instanceof Label ? value.text : plainText(String(value));
 }
 
-// A token is never markup, even if it looks like markup.
-class LabelText {
+class Label {
   constructor(text) {
     this.text = String(text);
   }
@@ -52,7 +51,7 @@ function axisName(layout, trace, letter) {
 }
 
 function axisLabel(axis, value) {
-  return axis.labels && Number.isInteger(value) && value in axis.labels ? new LabelText(axis.labels[value]) : value;
+  return axis.labels && Number.isInteger(value) && value in axis.labels ? new Label(axis.labels[value]) : value;
 }
 
 function matrixRows(layout, trace) {
@@ -60,12 +59,8 @@ function matrixRows(layout, trace) {
   const [x, y] = ["x", "y"].map((letter) => axisName(layout, trace, letter));
   const given = { x: arrayOf(trace.x), y: arrayOf(trace.y) };
   const columns = z.length ? Array.from(z[0], (_, i) => axisLabel(x, given.x ? given.x[i] : i)) : [];
-  const lines = [[numberText(`${y.title} \\ ${x.title}`), ...columns.map(numberText)].join(",")];
-  z.forEach((row, i) => {
-    const label = axisLabel(y, given.y ? given.y[i] : i);
-    lines.push([numberText(label), ...Array.from(row, numberText)].join(","));
-  });
-  return lines;
+  const rows = z.map((row, i) => [axisLabel(y, given.y ? given.y[i] : i), ...row]);
+  return [[`${y.title} \\ ${x.title}`, ...columns], ...rows];
 }
 
 function pointRows(layout, traces) {
@@ -73,9 +68,7 @@ function pointRows(layout, traces) {
   const texts = traces.some((trace) => Array.isArray(trace.text));
   const labelled = { x: Boolean(x.labels), y: Boolean(y.labels) };
   const head = ["series", x.title, ...(labelled.x ? [x.title + " (label)"] : []), y.title];
-  const lines = [
-    [...head, ...(labelled.y ? [y.title + " (label)"] : []), ...(texts ? ["text"] : [])].map(numberText).join(","),
-  ];
+  const rows = [[...head, ...(labelled.y ? [y.title + " (label)"] : []), ...(texts ? ["text"] : [])]];
   for (const trace of traces) {
     const xs = arrayOf(trace.x);
     const ys = arrayOf(trace.y) || [];
@@ -84,10 +77,10 @@ function pointRows(layout, traces) {
       const cells = [trace.name || "", at, ...(labelled.x ? [axisLabel(x, at)] : []), ys[i]];
       if (labelled.y) cells.push(axisLabel(y, ys[i]));
       if (texts) cells.push(Array.isArray(trace.text) ? trace.text[i] : "");
-      lines.push(cells.map(numberText).join(","));
+      rows.push(cells);
     });
   }
-  return lines;
+  return rows;
 }
 
 export function figureCsv(figure) {
@@ -96,7 +89,7 @@ export function figureCsv(figure) {
   const matrices = data.filter((trace) => trace.z !== undefined);
   const points = data.filter((trace) => trace.z === undefined && (trace.x !== undefined || trace.y !== undefined));
   const tables = matrices.map((trace) => [
-    ...(matrices.length > 1 && trace.name ? [numberText(trace.name)] : []),
+    ...(matrices.length > 1 && trace.name ? [[trace.name]] : []),
     ...matrixRows(layout, trace),
   ]);
   const groups = new Map();
@@ -105,6 +98,5 @@ export function figureCsv(figure) {
     groups.set(key, [...(groups.get(key) || []), trace]);
   }
   for (const group of groups.values()) tables.push(pointRows(layout, group));
-  // The byte order mark makes spreadsheets read UTF-8.
-  return "\ufeff" + tables.map((lines) => lines.join("\r\n")).join("\r\n\r\n") + "\r\n";
+  return csvText(tables.flatMap((rows, i) => [...(i ? [[]] : []), ...rows]).map((row) => row.map(cell)));
 }

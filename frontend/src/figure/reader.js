@@ -6,8 +6,8 @@ import { arrowStep, stepIndex } from "../core/keys.js";
 
 const HOVER = 90; // milliseconds: plotly draws a hover at most every 50
 
-// The numbers of a figure to read: {curve, rows, columns, at}; a heatmap is a matrix, everything else a row of points.
-function readTrace(box) {
+// The numbers of a figure to read: {curve, trace, rows, columns, value}. All but a heatmap is one row of points.
+function readTraces(box) {
   const read = [];
   (box._fullData || []).forEach((trace, curve) => {
     if (trace.visible !== true || trace.hoverinfo === "skip") return;
@@ -24,7 +24,7 @@ function readTrace(box) {
   return read;
 }
 
-function rangeText(read) {
+function rangeOf(read) {
   let [count, low, high] = [0, Infinity, -Infinity];
   for (const row of read) {
     for (let r = 0; r < row.rows; r++) {
@@ -57,8 +57,8 @@ export class FigureReader {
 
   // After a drawing. title: of the figure
   describe(title) {
-    this.read = readTrace(this.box);
-    const range = rangeText(this.read);
+    this.read = readTraces(this.box);
+    const range = rangeOf(this.read);
     this.box.setAttribute("aria-label", this.t(range.count ? "read" : "read_none", { title, ...range }));
     if (this.at) this.at = this.bounded(this.at);
   }

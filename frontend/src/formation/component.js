@@ -76,7 +76,7 @@ export class Formation extends PlainView {
 
   build() {
     const button = (name, click, ...inside) => {
-      const about = { type: "button", class: `fm-button fm-${name}`, "data-testid": "formation-" + name };
+      const about = { type: "button", class: `hs-press fm-${name}`, "data-testid": "formation-" + name };
       return el("button", { ...about, click }, ...inside);
     };
     this.play = button("play", () => this.toggle());
@@ -150,7 +150,7 @@ export class Formation extends PlainView {
     return [
       el("p", null, t(same ? "other_tokens" : "not_recorded", { n: data.sentences.length })),
       select,
-      buttonEl({ class: "fm-button", "data-testid": "formation-open", click: open }, t("open")),
+      buttonEl({ class: "hs-press", "data-testid": "formation-open", click: open }, t("open")),
     ];
   }
 

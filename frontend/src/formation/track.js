@@ -1,4 +1,5 @@
 import { el, svgEl } from "../core/dom.js";
+import { linePath, plotSvg } from "../core/plot.js";
 
 // What surrounds the slider: loss and score above it, a label below every stop, and where heads formed. The stops are at
 // equal distances: their steps are log-spaced.
@@ -30,13 +31,11 @@ export function formationCurves(view, width) {
     ends[name + "_first"] = values[0].toFixed(digits);
     ends[name + "_last"] = values[count - 1].toFixed(digits);
   }
-  const size = { width, height: high, viewBox: `0 0 ${width} ${high}` };
-  const svg = svgEl("svg", { ...size, role: "img", "aria-label": t("curves", ends) });
+  const svg = plotSvg(width, high, t("curves", ends));
   for (const [name, values] of Object.entries(series)) {
     const top = Math.max(...values) || 1;
     const points = values.map((value, at) => [x(at), high - 3 - ((high - 7) * Math.max(0, value)) / top]);
-    const line = points.map((point) => point.map((coordinate) => coordinate.toFixed(1)).join(",")).join(" ");
-    svg.append(svgEl("polyline", { points: line, class: "fm-curve fm-" + name }));
+    svg.append(linePath(points, { class: "fm-curve fm-" + name }));
     points.forEach(([cx, cy], at) =>
       svg.append(svgEl("circle", { cx, cy, r: 2.6 * unit, class: "fm-dot fm-" + name, "data-at": at })),
     );

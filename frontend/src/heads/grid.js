@@ -5,6 +5,7 @@ import { HeadCanvas, outline } from "./canvas.js";
 
 // Every head of one kind as small multiples: layers down, heads across, a thin margin of summaries.
 export class Grid extends HeadCanvas {
+  margin = 0.62; // width of the summaries, in widths of a head; 0: none
   constructor(kind, hooks) {
     super(kind, hooks, { class: "hs-canvas hs-grid", role: "grid", "data-testid": "grid-" + kind });
     this.mosaic = document.createElement("canvas");
@@ -32,10 +33,10 @@ export class Grid extends HeadCanvas {
     const size = (small ? 10 : 13) * Math.min(unit, 1.35);
     const measure = this.canvas.getContext("2d");
     measure.font = `600 ${size}px ${this.theme.font}`;
-    const summary = measure.measureText(this.shortHead("all")).width;
+    const summary = this.margin ? measure.measureText(this.shortHead("all")).width : 0;
     const left = Math.ceil(Math.max(summary, measure.measureText(this.shortLayer(layers - 1)).width) + 8);
     const top = Math.round(20 * unit);
-    const margin = 0.62;
+    const { margin } = this;
     const across = heads > 1 ? margin : 0;
     const down = layers > 1 ? margin : 0;
     const gap = Math.max(2, Math.min(7, Math.round((width / heads) * 0.07)));
@@ -193,10 +194,7 @@ export class Grid extends HeadCanvas {
 
   // A grid for screen readers: real elements inside the canvas, one per head, at the head's position.
   describe() {
-    const { t } = this.hooks;
-    const { layers, heads } = this.model.kinds[this.kind];
-    const about = t("grid_label", { kind: t("kind_" + this.kind), layers, heads });
-    const label = this.hooks.named ? this.hooks.named(about) : about;
+    const label = this.spoken();
     const cells = this.rects.map((r) => ({ ...r, title: this.hooks.title(this.kind, r.layer, r.head) }));
     const described = JSON.stringify([label, cells]);
     if (described === this.described) return; // to write it takes as long as to draw the heads
@@ -223,6 +221,12 @@ export class Grid extends HeadCanvas {
         );
     }
     this.canvas.replaceChildren(...lines.values());
+  }
+
+  spoken() {
+    const { t, named = (label) => label } = this.hooks;
+    const { layers, heads } = this.model.kinds[this.kind];
+    return named(t("grid_label", { kind: t("kind_" + this.kind), layers, heads }));
   }
 
   shortHead(head) {
@@ -287,14 +291,15 @@ export class Grid extends HeadCanvas {
     const heads = [...new Set(this.rects.map((r) => r.head))];
     const chosen = this.chosen();
     const move = (list, value, by) => list[stepIndex(list.indexOf(value), by, list.length)];
-    if (jump) this.hooks.choose(this.kind, chosen.layer, event.key === "Home" ? heads[0] : heads[heads.length - 1]);
+    if (jump)
+      this.hooks.choose(this.kind, chosen.layer ?? 0, event.key === "Home" ? heads[0] : heads[heads.length - 1]);
     else this.hooks.choose(this.kind, move(layers, chosen.layer, step[0]), move(heads, chosen.head, step[1]));
   }
 }
 
 // Draws one head into the mosaic. If a tile has fewer pixels than tokens, every pixel shows the largest weight under
 // it: leaving out every second token would make strong links vanish.
-export function paintTile(pixels, stride, rect, rows, columns, table, masked, strength) {
+function paintTile(pixels, stride, rect, rows, columns, table, masked, strength) {
   const { pw, ph, sx, sy } = rect;
   const { bytes, mask } = rect.tile;
   const direct = pw === columns && ph === rows;

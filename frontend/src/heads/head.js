@@ -25,13 +25,17 @@ export class HeadPlot extends HeadCanvas {
 
   // options: {top: weight at the end of the colours, cell: [row, column] of the view or null, width, height, label}
   draw(view, state, theme, options) {
-    Object.assign(this, { view, state, theme, options });
-    if (this.hover && (this.hover[0] >= view.queries || this.hover[1] >= view.keys)) this.hover = null;
     this.canvas.setAttribute("aria-label", options.label);
-    this.layout(options.width, options.height);
+    this.lay(view, state, theme, options);
     this.paintBase();
     this.paint();
     this.pointAgain();
+  }
+
+  lay(view, state, theme, options) {
+    Object.assign(this, { view, state, theme, options });
+    if (this.hover && (this.hover[0] >= view.queries || this.hover[1] >= view.keys)) this.hover = null;
+    this.layout(options.width, options.height);
   }
 
   layout(width, height) {
@@ -145,12 +149,17 @@ export class HeadPlot extends HeadCanvas {
   // Draws over a cell, for plots that need more than its colour.
   mark(..._cell) {}
 
-  drawBase(context) {
-    const { view, theme, plot } = this;
-    const ramp = this.palette();
+  // Where columns and rows begin, at whole pixels of the screen.
+  get edge() {
+    const { left, top, cw, ch } = this.plot;
     const ratio = Math.min(4, window.devicePixelRatio || 1);
     const snap = (value) => Math.round(value * ratio) / ratio;
-    const edge = { x: (c) => snap(plot.left + c * plot.cw), y: (r) => snap(plot.top + r * plot.ch) };
+    return { x: (c) => snap(left + c * cw), y: (r) => snap(top + r * ch) };
+  }
+
+  drawBase(context) {
+    const { view, theme, plot, edge } = this;
+    const ramp = this.palette();
     const w = edge.x(view.keys) - edge.x(0);
     const h = edge.y(view.queries) - edge.y(0);
     context.strokeStyle = cssColour(theme.line);
@@ -174,6 +183,7 @@ export class HeadPlot extends HeadCanvas {
       return;
     }
     const colours = ramp.map((rgb) => cssColour(rgb));
+    const hatched = [];
     for (let r = 0; r < view.queries; r++) {
       for (let c = 0; c < view.keys; c++) {
         const at = r * view.keys + c;
@@ -182,10 +192,12 @@ export class HeadPlot extends HeadCanvas {
         const masked = view.mask && view.mask[at];
         context.fillStyle = masked ? cssColour(theme.masked) : colours[this.shadeOf(view.data[at])];
         context.fillRect(...box);
-        if (masked) hatchCell(context, ...box, cssColour(theme.hatch));
+        if (masked) hatched.push(box);
         else this.mark(context, view.data[at], ...box);
       }
     }
+    hatchCells(context, hatched, cssColour(theme.hatch));
+    context.strokeStyle = cssColour(theme.line);
     // A faint grid of lines: without it an almost empty head is a blank page.
     context.beginPath();
     for (let r = 0; r <= view.queries; r++) addLine(context, edge.x(0), edge.y(r) - 0.5, w, 0);
@@ -372,18 +384,15 @@ function addLine(context, x, y, w, h) {
   context.lineTo(x + w, y + h);
 }
 
-export function hatchCell(context, x, y, w, h, colour) {
-  context.save();
-  context.beginPath();
-  context.rect(x, y, w, h);
-  context.clip();
+// Slanted lines over cells, [x, y, w, h] each.
+function hatchCells(context, cells, colour) {
   context.strokeStyle = colour;
-  context.lineWidth = 1;
   context.beginPath();
-  for (let shift = -h; shift < w; shift += 7) {
-    context.moveTo(x + shift, y + h);
-    context.lineTo(x + shift + h, y);
+  for (const [x, y, w, h] of cells) {
+    for (let shift = 7 - h; shift < w; shift += 7) {
+      const [from, to] = [Math.max(0, shift), Math.min(w, shift + h)]; // within the cell
+      addLine(context, x + from, y + h - (from - shift), to - from, from - to);
+    }
   }
   context.stroke();
-  context.restore();
 }

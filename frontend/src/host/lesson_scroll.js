@@ -4,6 +4,8 @@
 // stop and what is shown of it; since: the time of that, because Streamlit may draw an older one again after a newer one.
 // lit: a selector of what to look at, "" for the top of the page. A field for a number gets the keyboard for numbers,
 // which Streamlit cannot ask for.
+import { hiddenBy, lookOften } from "../lesson/scroll.js";
+
 const TRIES = 100; // looks, 100 milliseconds apart, until the page has been drawn
 const MORE = 20; // looks after that: figures get their height later
 let last = { at: "", since: 0 };
@@ -17,19 +19,14 @@ export default function lessonScroll({ data }) {
   const panel = document.querySelector(".st-key-hs-lesson");
   if (!main || !panel) return;
   panel.scrollTop = 0;
-  const stop = new AbortController();
-  for (const name of ["wheel", "touchmove", "pointerdown", "keydown"])
-    window.addEventListener(name, () => stop.abort(), { signal: stop.signal, capture: true, passive: true });
-  const look = (tries) => {
-    if (stop.signal.aborted || data !== last) return;
+  lookOften(TRIES, (left) => {
     const drawn = !!document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
     const target = drawn && found(data.lit);
-    if (target) show(main, target.getBoundingClientRect());
-    if (drawn && !data.lit) main.scrollTop = 0;
-    else if (tries) return void setTimeout(look, 100, Math.min(tries - 1, target ? MORE : TRIES));
-    stop.abort();
-  };
-  setTimeout(look, 100, TRIES);
+    if (target) main.scrollTop += hiddenBy(target.getBoundingClientRect(), panel.getBoundingClientRect(), covered());
+    if (!drawn || data.lit) return Math.min(left - 1, target ? MORE : TRIES);
+    main.scrollTop = 0;
+    return -1;
+  });
 }
 
 // Whenever something is drawn, because Streamlit may draw the field later or anew.
@@ -45,12 +42,8 @@ function found(lit) {
   return boxes.find((box) => box?.clientHeight) || block;
 }
 
-function show(main, { top, height }) {
-  const sheet = document.querySelector(".st-key-hs-lesson").getBoundingClientRect();
-  const end = sheet.width < window.innerWidth ? window.innerHeight : sheet.top;
-  const bar = document.querySelector(".st-key-hs-room")?.parentElement; // stays above what scrolls
-  const start = bar && getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0;
-  const seen = Math.min(top + height, end) - Math.max(top, start);
-  const hidden = height > end - start ? top < start - 16 || top > start + 0.4 * (end - start) : seen < 0.8 * height;
-  if (hidden) main.scrollTop += top - start - 8;
+// Pixels of a bar that stays above what scrolls.
+function covered() {
+  const bar = document.querySelector(".st-key-hs-room")?.parentElement;
+  return bar && getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0;
 }

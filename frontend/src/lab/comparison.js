@@ -1,7 +1,7 @@
 // Before and after of the Lab, computed by the engine: passes over the same tokens without switches and with them, and what
 // the model writes itself. All pictures of a page share them.
 import { needsServer } from "../engine/switches.js";
-import { isQuiet } from "../live/live.js";
+import { isQuiet, markFresh } from "../live/live.js";
 
 const CHANNEL = "lab"; // one for all passes: a new question drops what is left of the last one
 const KEPT = 8; // passes under different switches, of a sentence that is short
@@ -16,6 +16,37 @@ const LEFT_OUT = [[], ["hide"], ["pad"], ["hide", "pad"]]; // what may not fit a
 
 /** The comparison of a page. @param {any} live of live/live.js @returns {Comparison} */
 export const comparisonOf = (live) => (live.comparison ??= new Comparison(live));
+
+/**
+ * Lets a view follow the Lab; a driver for `plainComponent`.
+ * @param {any} view a PlainView
+ * @param {any} live
+ * @param {"passes" | "written"} part of the comparison that the view shows
+ * @param {(comparison: Comparison, texts: any) => any} numbersOf what the view shows of it, beside the page's data
+ */
+export function followComparison(view, live, part, numbersOf) {
+  const comparison = comparisonOf(live);
+  let data = null; // the page's
+  let drawn = { part: null, texts: null, numbers: null };
+  const draw = () => {
+    const found = comparison.passes && comparison[part];
+    view.element.toggleAttribute("data-old", !found);
+    if (found && data) {
+      if (drawn.part !== found) markFresh(view.element);
+      if (drawn.part !== found || drawn.texts !== data.texts)
+        drawn = { part: found, texts: data.texts, numbers: numbersOf(comparison, data.texts) };
+      view.show({ ...data, ...drawn.numbers });
+    } else if (data?.before) {
+      view.show(data); // with numbers of the server
+      view.element.style.removeProperty("--hs-stale");
+    }
+  };
+  const show = (given) => {
+    data = given;
+    draw();
+  };
+  return { show, stop: comparison.onChange(draw) };
+}
 
 class Comparison {
   /** @type {Record<string, string> | null} */ switches = null; // those that the Lab shows, once it has told

@@ -1,6 +1,6 @@
 import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
-import { makeRamp, makeLossRamp, cssColour, packPixel } from "../core/colour.js";
+import { makeRamp, makeNegativeRamp, cssColour, packPixel } from "../core/colour.js";
 
 const MARKED = 0.04; // cells that lose at least this much get a minus sign
 const SPACE = 6; // pixels that a cell needs for it
@@ -49,7 +49,7 @@ function halfDifference(difference) {
 
 // 511 colours from -1 to 1: gains run into the hue of the kind, losses into its contrary.
 export function differencePalette(theme, kind) {
-  const lost = makeLossRamp(theme, kind);
+  const lost = makeNegativeRamp(theme, kind);
   return [...lost.slice(1).reverse(), ...makeRamp(theme, kind)];
 }
 

@@ -75,7 +75,7 @@ export class Lab {
       t,
       tooltip: this.tooltip,
       switched: (lists, dragging) => this.switched(lists, dragging),
-      mode: (on) => this.setMode(on),
+      setKnocking: (on) => this.setKnocking(on),
       knocking: () => this.knocking,
     });
     this.kindButtons = KINDS.map((kind) => {
@@ -228,7 +228,7 @@ export class Lab {
   }
 
   resetAll() {
-    this.setMode(false);
+    this.setKnocking(false);
     this.switched(NO_SWITCHES);
   }
 
@@ -239,7 +239,7 @@ export class Lab {
     const { kind } = this.state;
     if (name === "causal" && !back) this.showKind("decoder_self");
     if (name === "padding" && kind === "decoder_self" && !back) this.showKind("cross");
-    this.setMode(false);
+    this.setKnocking(false);
     this.switched(back ? NO_SWITCHES : switchesOf(name, NO_SWITCHES, chosen));
     if (kind !== this.state.kind) this.schedule();
   }
@@ -279,7 +279,7 @@ export class Lab {
     });
   }
 
-  setMode(on) {
+  setKnocking(on) {
     this.knocking = on;
     this.element.toggleAttribute("data-knocking", on);
     this.drawCards();
@@ -402,8 +402,8 @@ export class Lab {
     const { kinds, header } = this.models.after;
     const { kind } = this.state;
     const { lists, knocking } = this;
-    const [std, trained] = [header.d_k ** -0.5, header.trained_scale];
-    this.cards.draw({ lists, forms: SWITCH_FORMS, kinds, kind, ...this.chosen(), header, std, trained, knocking });
+    const [standard, trained] = [header.d_k ** -0.5, header.trained_scale];
+    this.cards.draw({ lists, forms: SWITCH_FORMS, kinds, kind, ...this.chosen(), header, standard, trained, knocking });
     const { tries, causal, biased } = header;
     const pressed = tryOf(lists, NO_SWITCHES, this.chosenHead());
     const switched = Object.keys(this.params()).length > 0;

@@ -57,7 +57,7 @@ export function sentenceOf(value) {
 }
 
 // Does "cross.2.*" cover head `head` (from 0) of layer `layer` of the kind?
-function targetCovers(target, kind, layer, head) {
+export function covers(target, kind, layer, head) {
   const [of, l = "*", h = "*"] = target.split(".");
   const fits = (text, index) => text === "*" || Number(text) === index + 1;
   return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);
@@ -69,7 +69,7 @@ export function headsIn(places, sizes) {
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
     for (let l = 0; l < layers; l++)
       for (let h = 0; h < heads; h++)
-        if (places.some((target) => targetCovers(target, kind, l, h))) names.add(`${kind}.${l + 1}.${h + 1}`);
+        if (places.some((target) => covers(target, kind, l, h))) names.add(`${kind}.${l + 1}.${h + 1}`);
   }
   return names;
 }

@@ -56,13 +56,13 @@ export class SwitchCards {
       "aria-label": this.hooks.t("lab_where"),
       change: () => this.setWhere(name, select.value),
     });
-    const more = buttonEl({ class: "hs-card-more", hidden: true, click: () => this.dropMore(name) });
+    const more = buttonEl({ class: "hs-card-more", hidden: true, click: () => this.keepLast(name) });
     return { select, more, element: el("div", { class: "hs-where" }, select, more) };
   }
 
   makeScaling() {
     const { t } = this.hooks;
-    const seg = this.segments("scaling", ["on", "off"], (value) => this.scaleBy(value === "on" ? this.std : 1));
+    const seg = this.segments("scaling", ["on", "off"], (value) => this.scaleBy(value === "on" ? this.standard : 1));
     const slider = el("input", {
       type: "range",
       min: -OCTAVES,
@@ -127,7 +127,7 @@ export class SwitchCards {
         class: "hs-toggle",
         "data-testid": "knock",
         "data-not-in-link": "", // what a click on a head does, not what is seen
-        click: () => this.hooks.mode(!this.hooks.knocking()),
+        click: () => this.hooks.setKnocking(!this.hooks.knocking()),
       },
       t("lab_zero_click"),
     );
@@ -236,12 +236,12 @@ export class SwitchCards {
   }
 
   slide(octaves) {
-    const { std } = this;
-    const off = Math.log2(1 / std);
+    const { standard } = this;
+    const off = Math.log2(1 / standard);
     const near = this.dragging ? SNAP : STEP / 2; // with the arrow keys the slider can leave a mark again
-    if (Math.abs(octaves) < near) return this.scaleBy(std, true);
+    if (Math.abs(octaves) < near) return this.scaleBy(standard, true);
     if (Math.abs(octaves - off) < near) return this.scaleBy(1, true);
-    return this.scaleBy(Number(formatFactor(std * 2 ** octaves)), true);
+    return this.scaleBy(Number(formatFactor(standard * 2 ** octaves)), true);
   }
 
   // The factor the model was trained with counts as no switch.
@@ -261,7 +261,7 @@ export class SwitchCards {
     return this.change(name, [...list.slice(0, -1), { ...list[list.length - 1], where }]);
   }
 
-  dropMore(name) {
+  keepLast(name) {
     if (name === "resample") {
       const { name: kept, value, where } = this.outputs().at(-1);
       return this.hooks.switched({ ...this.lists, mean: [], resample: [], [kept]: [{ value, where }] });
@@ -297,11 +297,11 @@ export class SwitchCards {
 
   // -- drawing -----------------------------------------------------------------------------------------------------
 
-  // subject: {lists, forms, kinds, kind, layer, head, header, std: 1/sqrt(d_k), trained: the model's own factor, knocking}
+  // subject: {lists, forms, kinds, kind, layer, head, header, standard: 1/sqrt(d_k), trained: the model's own factor, knocking}
   draw(subject) {
     this.subject = subject;
     this.lists = subject.lists;
-    this.std = subject.std;
+    this.standard = subject.standard;
     this.trained = subject.trained;
     const { t } = this.hooks;
     this.drawScaling();
@@ -312,7 +312,7 @@ export class SwitchCards {
       card.toggleAttribute("data-switched", !on || (name === "padding" && this.lists.pad.length > 0));
       this.drawWhere(name, where, this.lists[name]);
     }
-    this.drawBare(subject.header);
+    this.drawCausal(subject.header);
     const pads = this.lists.pad.at(-1)?.value ?? "0";
     if (this.padsDrawn !== pads) this.pads.value = pads; // else it holds what a person is typing
     this.padsDrawn = pads;
@@ -351,7 +351,7 @@ export class SwitchCards {
   }
 
   // A model made without the causal mask has no mask to switch off.
-  drawBare({ causal, config }) {
+  drawCausal({ causal, config }) {
     const bare = causal === false || (config || {}).causal === false;
     const { seg, where, card } = this.off.causal;
     if (bare) this.press(seg, "off");
@@ -367,15 +367,15 @@ export class SwitchCards {
     const list = this.lists.scaling;
     const last = list.at(-1)?.value ?? "";
     const factor = last === "off" ? 1 : last ? Number(last) : this.trained;
-    const on = Math.abs(factor / this.std - 1) < 1e-6;
+    const on = Math.abs(factor / this.standard - 1) < 1e-6;
     this.press(seg, on ? "on" : factor === 1 ? "off" : "");
-    mark.textContent = t("lab_scaling_mark", { d: Math.round(1 / this.std ** 2) });
+    mark.textContent = t("lab_scaling_mark", { d: Math.round(1 / this.standard ** 2) });
     const left = (octaves) => `calc(var(--thumb) / 2 + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - var(--thumb)))`;
     mark.style.left = left(0);
-    const off = Math.log2(1 / this.std);
+    const off = Math.log2(1 / this.standard);
     one.hidden = off < 0.5 || off > OCTAVES;
     one.style.left = left(off);
-    slider.value = Math.log2(factor / this.std);
+    slider.value = Math.log2(factor / this.standard);
     slider.setAttribute("aria-valuetext", t("lab_scaling_value", { factor: formatFactor(factor) }));
     output.textContent = t("lab_scaling_value", { factor: formatFactor(factor) });
     card.toggleAttribute("data-switched", list.length > 0);

@@ -49,4 +49,5 @@ test("a switch that is only on or off has a card, words and a value, all from it
     assert.deepEqual(refusedSwitches({ [name]: "off" }, config), []);
     assert.deepEqual(refusedSwitches({ [name]: "on" }, config), [name]);
   }
+  assert.deepEqual(refusedSwitches({ paint: "2:1_4@cross.2.1" }, config), ["paint"]); // of another page
 });

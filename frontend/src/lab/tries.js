@@ -35,12 +35,10 @@ export function tryOf(lists, empty, chosen) {
 export class TryRow {
   constructor(hooks) {
     const { t } = hooks;
-    const button = (name, click, text) => buttonEl({ "data-testid": name, click }, text);
+    const button = (name, click, text) => buttonEl({ class: "hs-press", "data-testid": name, click }, text);
     this.buttons = TRIES.map((name) => button(`try-${name}`, () => hooks.press(name), t(`lab_try_${name}`)));
     this.back = button("reset", hooks.back, t("lab_reset"));
-    this.back.className = "hs-reset";
     this.cards = button("lab-cards", hooks.cards, t("lab_cards"));
-    this.cards.className = "hs-reset";
     this.title = el("span", { class: "hs-try-title" }, t("lab_try"));
     const tries = el("div", { class: "hs-try-buttons", role: "group", "aria-label": t("lab_try") }, ...this.buttons);
     this.tries = [this.title, tries];

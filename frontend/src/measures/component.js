@@ -103,7 +103,7 @@ export class Measures extends PlainView {
     const sum = (side) => points.reduce((all, point) => all + point[side], 0);
     const mean = (side) => (points.length ? meanText(sum(side) / points.length) : this.t("none"));
     const values = { name: this.t("full_" + name), n: points.length, before: mean("before"), after: mean("after") };
-    const word = el("span", { class: "measures-term" }, this.t(name));
+    const word = el("span", { class: "hs-term" }, this.t(name));
     const choose = () => {
       this.measure = name;
       this.component.setStateValue("measure", name);
@@ -144,23 +144,19 @@ export class Measures extends PlainView {
     const description = this.t("term_" + name);
     const about = { "data-testid": "measures-definition", "data-not-saved": true };
     const reachable = { tabindex: 0, "aria-description": description, ...about };
-    const term = el("span", { class: "measures-term", ...reachable }, this.t("definition"));
+    const term = el("span", { class: "hs-term", ...reachable }, this.t("definition"));
     this.hint(term, () => this.definition(name));
-    const ramps = KINDS.map((kind) => {
-      const ramp = el("span", { class: "measures-ramp" });
-      ramp.style.background = rampGradient(this.ramps[kind], 1, 0);
-      return ramp;
-    });
+    const ramps = KINDS.map((kind) => el("i", { style: `background: ${rampGradient(this.ramps[kind], 1, 0)}` }));
     const ends = { low: tickText(axis.low), high: tickText(axis.high) };
     this.about.replaceChildren(
       el("h3", { "data-testid": "measures-name" }, this.t("full_" + name)),
       el("p", {}, el("b", {}, this.t("formula_" + name)), " ", this.t("meaning_" + name), " ", term),
       el(
         "p",
-        { class: "measures-legend", "data-testid": "measures-legend" },
-        el("span", {}, this.t("legend")),
-        el("span", { class: "measures-ramps" }, ...ramps),
-        el("span", {}, this.t(axis.log ? "legend_log" : "legend_common", ends)),
+        { class: "hs-table-legend", "data-testid": "measures-legend" },
+        this.t("legend"),
+        el("span", {}, ...ramps),
+        this.t(axis.log ? "legend_log" : "legend_common", ends),
       ),
     );
     const focused = this.element.getRootNode().activeElement;

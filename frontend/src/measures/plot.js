@@ -1,23 +1,15 @@
 import { nice, range, ticks } from "d3-array";
 import { svgEl } from "../core/dom.js";
+import { plotSvg, pointMark } from "../core/plot.js";
 import { tickText } from "./numbers.js";
 
 // Before (x) against after (y) of every head. Marks differ by shape as well as by colour.
 
+/** @type {Record<string, Parameters<typeof pointMark>[0]>} */
 const SHAPES = { encoder_self: "circle", decoder_self: "square", cross: "triangle" };
 
-// A mark in the shape of its kind around x, y; areas are about equal.
-export function headMark(kind, x, y, r, attributes) {
-  const more = { class: "measures-mark", "data-kind": kind, ...attributes };
-  const shape = SHAPES[kind];
-  if (shape === "circle") return svgEl("circle", { cx: x, cy: y, r, ...more });
-  if (shape === "square") {
-    const half = r * 0.9;
-    return svgEl("rect", { x: x - half, y: y - half, width: 2 * half, height: 2 * half, ...more });
-  }
-  const d = `M${x} ${y - 1.3 * r}L${x + 1.15 * r} ${y + 0.8 * r}H${x - 1.15 * r}Z`;
-  return svgEl("path", { d, ...more });
-}
+const headMark = (kind, x, y, r, more) =>
+  pointMark(SHAPES[kind], x, y, r, { class: "measures-mark", "data-kind": kind, ...more });
 
 function smallMark(part) {
   return svgEl("svg", { class: "measures-swatch", viewBox: "0 0 14 14", "aria-hidden": "true" }, part);
@@ -69,8 +61,7 @@ export function scatterPlot(options) {
   const height = side + end + bottom;
   const x = (value) => left + axis.share(value) * side;
   const y = (value) => end + (1 - axis.share(value)) * side;
-  const frame = { viewBox: `0 0 ${size} ${height}`, width: size, height, role: "img", "aria-label": options.label };
-  const svg = svgEl("svg", { class: "measures-scatter", ...frame });
+  const svg = plotSvg(size, height, options.label, "measures-scatter");
   const grid = axis.ticks.map((t) => `M${x(t)} ${end}V${end + side}M${left} ${y(t)}H${left + side}`).join("");
   svg.append(svgEl("path", { class: "measures-grid", d: grid }));
   svg.append(svgEl("path", { class: "measures-diagonal", d: `M${left} ${end + side}L${left + side} ${end}` }));

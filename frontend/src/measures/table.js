@@ -1,30 +1,21 @@
 import { buttonEl, el, svgEl } from "../core/dom.js";
-import { moveFocus } from "../core/keys.js";
 import { cssColour, inkOn, rampIndex } from "../core/colour.js";
 import { hint } from "../core/tooltip.js";
+import { headTable } from "../heads/table.js";
 import { cellText } from "./numbers.js";
 import { crossMark, swatch } from "./plot.js";
 
-// One kind of attention on one side, layers down and heads across: a table of buttons. view: the View.
+// One kind of attention on one side. view: the View.
 
 export function measureTable(view, kind, side, axis) {
   const values = view.data[side][kind][view.measure];
   const counts = { layers: values.length, heads: values[0].length };
   const names = { kind: view.t("kind_" + kind), name: view.t("full_" + view.measure) };
   const label = view.t("table_" + side, { ...names, ...counts });
-  const named = { role: "group", "aria-label": label, style: `--heads: ${counts.heads}` };
-  const table = el("div", { class: "measures-table", ...named });
-  const title = (i, key) => el("span", { class: "measures-title", "aria-hidden": "true" }, view.t(key, { n: i + 1 }));
-  table.append(el("span"), ...values[0].map((_, head) => title(head, "short_head")));
-  values.forEach((row, layer) => {
-    table.append(title(layer, "short_layer"));
-    row.forEach((value, head) => table.append(headCell(view, { kind, layer, head }, side, value, axis)));
-  });
-  const cells = [...table.querySelectorAll("button")];
-  table.addEventListener("keydown", (event) => moveFocus(event, cells, counts.heads));
+  const cell = (value, layer, head) => headCell(view, { kind, layer, head }, side, value, axis);
   const name = el("h3", { "data-kind": kind }, swatch(kind), view.t("kind_" + kind), " ");
   name.append(el("small", {}, view.t("side_" + side)));
-  return el("div", { class: "measures-part" }, name, el("div", { class: "measures-scroll" }, table));
+  return el("div", { class: "measures-part" }, name, headTable(view.t, label, values, cell));
 }
 
 function headCell(view, address, side, value, axis) {

@@ -1,8 +1,8 @@
+import { HEAD_TEXTS } from "../heads/texts.js";
+
 // The texts of the measures: whole sentences, each with a key.
 export const MEASURES_TEXTS = {
-  csv_kind: "attention",
-  csv_layer: "layer",
-  csv_head: "head",
+  ...HEAD_TEXTS,
   csv_before: "{name}, before",
   csv_after: "{name}, after: {switches}",
   csv_rows: "rows counted",
@@ -57,13 +57,8 @@ export const MEASURES_TEXTS = {
   mean_same: "{before}",
   card: "{name}: mean of {n} heads {before} before, {after} after",
   card_same: "{name}: mean of {n} heads {before}",
-  kind_encoder_self: "Encoder self",
-  kind_decoder_self: "Decoder self (masked)",
-  kind_cross: "Cross",
   side_before: "before",
   side_after: "after",
-  short_layer: "L{n}",
-  short_head: "H{n}",
   table_before:
     "{kind}, {name} before: {layers} layers down, {heads} heads across; use the arrow keys to move from head to head",
   table_after:
@@ -72,13 +67,11 @@ export const MEASURES_TEXTS = {
   cell_after: "Layer {layer}, head {head}, after: {value}",
   cell_zero: "Layer {layer}, head {head}, after: {value}; knocked out",
   none: "–",
-  head: "{kind}: layer {layer}, head {head}",
   change: "{name}: {before} → {after}",
   counted: "over {n} rows",
   counted_both: "over {before} rows before, {after} after",
   nothing: "No row of this head sees two keys or more, so there is nothing to measure.",
   zero: "Knocked out: its weights are computed, but its output is set to 0.",
-  legend: "Colours, in all tables:",
   legend_common: "from {low} to {high}, the same before and after",
   legend_log: "from {low} to {high} in powers of ten, the same before and after",
   plot: "{n} heads",

@@ -91,7 +91,7 @@ export class Positions extends PlainView {
     const [low, high] = this.limits(name);
     const step = name === "d_model" ? 2 : 1;
     const bounds = { min: low, max: high, step };
-    const label = el("span", { class: "pos-name", tabindex: 0 });
+    const label = el("span", { class: "pos-name hs-term", tabindex: 0 });
     this.hint(label, () => [this.t(name + "_term", this.words(name))]);
     const range = el("input", { type: "range", ...bounds, "data-testid": "positions-" + name });
     range.addEventListener("input", () => this.set(name, Number(range.value)));
@@ -110,7 +110,7 @@ export class Positions extends PlainView {
     this.dims.addEventListener("change", () => this.settle(this.note));
     const clear = { type: "button", "data-testid": "positions-dims-reset", click: () => this.choose(null) };
     const reset = el("button", clear, this.t("dims_reset"));
-    const label = el("span", { class: "pos-name", tabindex: 0 }, this.t("dims"));
+    const label = el("span", { class: "pos-name hs-term", tabindex: 0 }, this.t("dims"));
     this.dims.setAttribute("aria-label", this.t("dims"));
     this.hint(label, () => [this.t("dims_term", this.words("dims"))]);
     return el("div", { class: "pos-row pos-dims-row" }, label, this.dims, reset);

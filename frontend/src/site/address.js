@@ -6,7 +6,7 @@ import { readView, viewParams } from "../state/params.js";
 
 const PAIR = ["checkpoint", "source", "target"];
 const LESSON = ["lesson", "stop"];
-const OUTSIDE = ["page", "lang", "big"]; // what no link that is written holds
+const UNWRITTEN = ["page", "lang", "big"]; // what no link that is written holds
 
 /**
  * What is shown: the page; the name of the model; the texts as typed; the view; the switches of the Lab; the options of
@@ -72,9 +72,9 @@ export function readAddress(address, folder, site, pages) {
   const usual = example && !["kind", "layer", "head"].some((param) => param in params) ? example.view : {};
   const wanted = only((param) => !own.includes(param));
   const { view, refused } = readView(wanted, layersIn(about), about.config.heads, viewOf(usual, model));
-  if (Object.keys(params).every((param) => OUTSIDE.includes(param))) view.sight = "first";
+  if (Object.keys(params).every((param) => UNWRITTEN.includes(param))) view.sight = "first";
   for (const param of refused) notices.push(["refused", { name: param, asked: params[param] }]);
-  const shared = [...PAIR, ...LESSON, ...OUTSIDE, ...SWITCHES, ...Object.keys(START_VIEW)];
+  const shared = [...PAIR, ...LESSON, ...UNWRITTEN, ...SWITCHES, ...Object.keys(START_VIEW)];
   const options = only((param) => own.includes(param) || !shared.includes(param));
   const written = Object.entries(only((param) => SWITCHES.includes(param)));
   const switches = Object.fromEntries(written.map(([name, text]) => [name, usualNames(name, text)]));

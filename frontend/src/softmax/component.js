@@ -1,5 +1,5 @@
 import { buttonEl, el } from "../core/dom.js";
-import { mixColours, cssColour, inkOn, makeLossRamp } from "../core/colour.js";
+import { mixColours, cssColour, inkOn, makeNegativeRamp } from "../core/colour.js";
 import { formatScore, formatSmall } from "../core/format.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
@@ -65,7 +65,7 @@ export class Softmax extends PlainView {
   }
 
   term(lines, text) {
-    return this.hint(el("span", { class: "softmax-term", tabindex: 0 }, text || ""), lines);
+    return this.hint(el("span", { class: "hs-term", tabindex: 0 }, text || ""), lines);
   }
 
   slider(testid, label, values, input) {
@@ -78,7 +78,7 @@ export class Softmax extends PlainView {
       this.power = 0;
       this.changed();
     };
-    return buttonEl({ "data-testid": testid, click }, ...richText(text));
+    return buttonEl({ class: "hs-press", "data-testid": testid, click }, ...richText(text));
   }
 
   build() {
@@ -204,7 +204,7 @@ export class Softmax extends PlainView {
     const shade = (share) =>
       mixColours(
         theme.background,
-        share < 0 ? makeLossRamp(theme, "cross")[255] : theme.hues.cross,
+        share < 0 ? makeNegativeRamp(theme, "cross")[255] : theme.hues.cross,
         Math.min(1, Math.abs(share)) ** 0.72,
       );
     const stops = Array.from({ length: 33 }, (_, i) => cssColour(shade(i / 16 - 1)));

@@ -56,8 +56,7 @@ export function numbersCsv(t, runs) {
 
 function headCsv(view) {
   const { view: shown } = view.stage.enlarged;
-  const numbers = { ...shown, exact: false, data: Float32Array.from(shown.bytes, (byte) => byte / 255) };
-  return viewCsv(numbers, view.t("save_corner"));
+  return viewCsv({ ...shown, exact: false }, view.t("save_corner"));
 }
 
 export function saveTraining(view, format) {

@@ -6,6 +6,8 @@ import { FrameGrid, FrameHead, viewOf } from "./heads.js";
 import { runLabel } from "./words.js";
 import { runSwatch } from "./status.js";
 
+const START = /** @type {any} */ ({ threshold: 0 });
+
 // The heads of the chosen run, one head enlarged, and the same head in every run.
 export class HeadStage {
   /** @type {any} */ index;
@@ -13,7 +15,7 @@ export class HeadStage {
   /** @type {any} */ run;
   /** @type {any} */ store;
   /** @type {Theme} */ theme;
-  // hooks: {t, tooltip, memory: {kind, place, rows}, now() -> {run, index, step}, redraw(), report(), say(text)}
+  // hooks: {t, tooltip, memory: {kind, place, rows}, redraw(), report(), say(text)}
   constructor(hooks) {
     this.hooks = hooks;
     const { t } = hooks;
@@ -65,11 +67,12 @@ export class HeadStage {
     const { hooks } = this;
     return {
       t: hooks.t,
+      name: "learn-",
+      title: (_, layer, head) => hooks.t("title_head", { layer: layer + 1, head: head + 1 }),
       chosen: (kind) => (hooks.memory.place.kind === kind ? hooks.memory.place : null),
       choose: (kind, layer, head) => this.choose(kind, layer, head),
       hover: (kind, layer, head, row, column, event) => this.hoverTile(kind, layer, head, row, column, event),
       unhover: () => this.unhover(),
-      refresh: (grid) => grid.refresh(hooks.now().index),
     };
   }
 
@@ -96,7 +99,7 @@ export class HeadStage {
     say(t("title_kind", { kind: this.kindName(this.run, kind), layer: layer + 1, head: head + 1 }));
     this.hooks.report();
     this.layoutHead();
-    for (const kind of this.shownKinds()) this.grid[kind].refresh(this.index);
+    for (const kind of this.shownKinds()) this.grid[kind].paint();
     this.layoutSame();
     this.frame(this.store, this.run, this.index, true);
   }
@@ -171,7 +174,7 @@ export class HeadStage {
     const each = (room.high - used) / kinds.length - (kinds.length > 1 ? 25 * room.unit : 4);
     const { layers, heads } = run.opening;
     const least = room.narrow ? Math.min(220 * room.unit, (width / heads) * layers) : 60 * room.unit;
-    for (const kind of kinds) this.grid[kind].layout(run, theme, width, Math.floor(Math.max(least, each)));
+    for (const kind of kinds) this.grid[kind].lay(run, theme, width, Math.floor(Math.max(least, each)));
     this.layoutHead();
     this.layoutSame();
   }
@@ -205,7 +208,7 @@ export class HeadStage {
     const height = room.narrow ? Math.min(460 * room.unit, width * 1.1) : room.high - above - 28 * room.unit;
     const view = viewOf(run, kind, layer, head, memory.rows);
     const cell = this.cell && this.cell[0] < view.queries && this.cell[1] < view.keys ? this.cell : null;
-    this.enlarged.setView(view, theme, { width, height: Math.max(150 * room.unit, height), cell, label: "" });
+    this.enlarged.lay(view, START, theme, { width, height: Math.max(150 * room.unit, height), cell });
   }
 
   layoutSame() {
@@ -234,7 +237,7 @@ export class HeadStage {
     for (const { plot, view, element } of this.others) {
       const width = Math.floor(element.clientWidth);
       const height = narrow ? width : Math.min(340 * unit, width * 0.95);
-      plot.setView(view, this.theme, { width, height, cell: null, label: "" });
+      plot.lay(view, START, this.theme, { width, height, cell: null });
     }
     this.sameName = t("title_kind", { ...this.spokenPlace(this.run) });
   }

@@ -1,21 +1,17 @@
 import { buttonEl, el, svgEl } from "../core/dom.js";
+import { pointMark } from "../core/plot.js";
 import { runLabel, numberTexts, stageText } from "./words.js";
 
 // The status of each run and its buttons: one card per run.
 
 const STATUS_TEXTS = 250; // milliseconds between two changes of a card's numbers: faster changes are illegible
 
+/** @type {Parameters<typeof pointMark>[0][]} */
+const SHAPES = ["circle", "square", "diamond", "triangle"];
+
 // Each run has its own mark, dash and colour.
-export function runMark(slot, x, y, r) {
-  const look = { class: "learn-mark", "data-slot": slot };
-  if (slot === 0) return svgEl("circle", { ...look, cx: x, cy: y, r });
-  if (slot === 3) {
-    const d = `M${x} ${y - 1.25 * r}L${x + 1.15 * r} ${y + 0.8 * r}H${x - 1.15 * r}Z`;
-    return svgEl("path", { ...look, d });
-  }
-  const turn = slot === 2 ? `rotate(45 ${x} ${y})` : null;
-  return svgEl("rect", { ...look, x: x - 0.9 * r, y: y - 0.9 * r, width: 1.8 * r, height: 1.8 * r, transform: turn });
-}
+export const runMark = (slot, x, y, r) =>
+  pointMark(SHAPES[slot] ?? "square", x, y, r, { class: "learn-mark", "data-slot": slot });
 
 export function runSwatch(slot) {
   const line = svgEl("path", { class: "learn-line", "data-slot": slot, d: "M0 7H34" });

@@ -126,7 +126,6 @@ export class TrainingView {
       redraw: () => this.draw(),
       report: () => this.report(),
       say: (text) => (this.spoken.textContent = text),
-      now: () => ({ run: this.run, index: this.shown, step: this.stepText(this.run, this.shown) }),
     };
     this.status = new StatusCards(hooks);
     this.saving = makeSaveMenu(t, "training-save", (format) => saveTraining(this, format), SAVED);

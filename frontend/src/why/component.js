@@ -1,11 +1,13 @@
 import { buttonEl, el, svgEl } from "../core/dom.js";
 import { arrowStep } from "../core/keys.js";
+import { linePath, plotSvg, pointMark } from "../core/plot.js";
+import { headTable } from "../heads/table.js";
 import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
 import { formatWeight, formatScore } from "../core/format.js";
 import { appLive } from "../live/live.js";
 import { liveWhy } from "./live.js";
 import { WHY_TEXTS } from "./texts.js";
-import { numberText, countText, richText, linePath, plotSvg, pointMark, legend, histogram } from "./plots.js";
+import { numberText, countText, richText, legend, histogram } from "./plots.js";
 import { savingMenu } from "../saving/menu.js";
 import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
@@ -14,6 +16,8 @@ import { PlainView, plainComponent } from "../host/plain_view.js";
 // the variances of the model's own q and k. The numbers come from transformer/analysis/scaling.py.
 
 const WAYS = ["scaled", "unscaled", "additive"];
+/** @type {Record<string, Parameters<typeof pointMark>[0]>} */
+const MARKS = { scaled: "circle", unscaled: "square", additive: "diamond" }; // besides dash and colour
 const MEASURES = ["entropy", "largest", "room"];
 const QUANTITIES = ["query", "key", "product"];
 const OCTAVE = 5; // depths to an octave, a page of the slider's keys
@@ -54,7 +58,7 @@ export class Why extends PlainView {
     const { keys, rows } = this.data;
     const values = { keys, rows, n: countText(rows * keys) };
     const text = this.t(definition, values);
-    const term = el("span", { class: "why-term", tabindex: 0, "aria-description": text }, this.t(name, values));
+    const term = el("span", { class: "hs-term", tabindex: 0, "aria-description": text }, this.t(name, values));
     return this.hint(term, () => [text]);
   }
 
@@ -85,7 +89,7 @@ export class Why extends PlainView {
     this.own = mark(d_k, "why-here", "");
     const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
     const again = () => this.tell(0, { draw: (this.data.seed + 1) % this.data.draws });
-    const draw = buttonEl({ class: "why-again", "data-testid": "why-again", click: again }, this.t("again"));
+    const draw = buttonEl({ class: "hs-press why-again", "data-testid": "why-again", click: again }, this.t("again"));
     this.hint(draw, () => [this.t("again_term")]);
     const save = savingMenu(this, "why-save", () => this.savedRandom());
     const saveOwn = savingMenu(this, "why-own-save", () => this.savedOwn());
@@ -93,7 +97,7 @@ export class Why extends PlainView {
     for (const name of MEASURES) this.plots[name] = this.plot(name);
     this.sentence = el("p", { class: "why-sentence", "data-testid": "why-sentence" });
     this.tables = el("div", { class: "why-tables" });
-    this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
+    this.legend = el("p", { class: "hs-table-legend", "data-testid": "why-legend" });
     this.ownPlot = this.plot("product");
     const group = { class: "hs-seg", "data-not-saved": true, role: "group", "aria-label": this.t("quantity") };
     this.quantities = el("div", group);
@@ -338,7 +342,8 @@ export class Why extends PlainView {
       svg.append(linePath(points, { class: "why-line", "data-way": way }));
       return { way, value: values[at], y: y(values[values.length - 1]) + 0.3 * em };
     });
-    for (const { way, value } of labels) svg.append(pointMark(way, chosenX, y(value), 0.27 * em));
+    for (const { way, value } of labels)
+      svg.append(pointMark(MARKS[way], chosenX, y(value), 0.29 * em, { class: "why-mark", "data-way": way }));
     // Names stand at the ends of their lines, moved apart if two would touch.
     labels.sort((a, b) => a.y - b.y);
     labels.forEach((label, i) => i && (label.y = Math.max(label.y, labels[i - 1].y + 1.15 * em)));
@@ -362,10 +367,10 @@ export class Why extends PlainView {
     this.tables.replaceChildren(...own.map(table));
     const many = own.some((kindNumbers) => kindNumbers.query[0].length > MANY);
     this.element.toggleAttribute("data-many", many);
-    const stripe = (ramp) => el("span", { class: "why-ramp", style: `background: ${rampGradient(ramp, 1, 0)}` });
+    const stripe = (ramp) => el("i", { style: `background: ${rampGradient(ramp, 1, 0)}` });
     this.legend.replaceChildren(
       this.t("legend"),
-      el("span", { class: "why-ramps", "aria-hidden": "true" }, ...ramps.map(stripe)),
+      el("span", { "aria-hidden": "true" }, ...ramps.map(stripe)),
       this.t("legend_scale", { high: numberText(top) }),
     );
     this.choose(this.chosen);
@@ -377,22 +382,7 @@ export class Why extends PlainView {
     const kind = this.t("kind_" + kindNumbers.kind);
     const name = this.t(this.quantity);
     const label = this.t("table", { kind, name, layers, heads });
-    const table = el("div", { class: "why-table", role: "group", "aria-label": label, style: `--heads: ${heads}` });
-    const title = (n, key) => el("span", { class: "why-title", "aria-hidden": "true" }, this.t(key, { n: n + 1 }));
-    table.append(el("span"), ...values[0].map((_, head) => title(head, "short_head")));
-    values.forEach((row, layer) => {
-      table.append(title(layer, "short_layer"));
-      row.forEach((value, head) => table.append(this.ownCell(kindNumbers, layer, head, value, ramp, top)));
-    });
-    table.addEventListener("keydown", (event) => {
-      const move = arrowStep(event);
-      if (!move) return;
-      event.preventDefault();
-      const { kind: at, layer, head } = this.chosen.kind === kindNumbers.kind ? this.chosen : { layer: 0, head: 0 };
-      const next = { layer: layer + (at ? move[0] : 0), head: head + (at ? move[1] : 0) };
-      if (values[next.layer] && next.head >= 0 && next.head < heads)
-        this.pick({ kind: kindNumbers.kind, ...next }, true);
-    });
+    const cell = (value, layer, head) => this.ownCell(kindNumbers, layer, head, value, ramp, top);
     const products = kindNumbers.product.flat().filter((value) => value !== null);
     const [low, high] = [Math.min(...products), Math.max(...products)].map(numberText);
     const unit = this.t("unit", { n: kindNumbers.unit, total: layers * heads });
@@ -401,7 +391,7 @@ export class Why extends PlainView {
       "div",
       { "data-testid": `why-own-${kindNumbers.kind}` },
       el("h3", { "data-kind": kindNumbers.kind }, kind),
-      el("div", { class: "why-scroll" }, table),
+      headTable(this.t, label, values, cell, (button) => button.click()),
       el("p", {}, unit, " ", ...spread),
     );
   }
@@ -421,13 +411,13 @@ export class Why extends PlainView {
     return this.hint(cell, () => [title(), ...QUANTITIES.map(line), this.t("head_mean", { value: of("mean") })]);
   }
 
-  pick(chosen, focus) {
-    this.choose(chosen, focus);
+  pick(chosen) {
+    this.choose(chosen);
     this.tell();
   }
 
   // Outlines a head and draws its products with N(0, d_k); each area and the curve have their own peak.
-  choose(chosen, focus) {
+  choose(chosen) {
     this.chosen = chosen;
     const { data, em } = this;
     const { kind, layer, head } = chosen;
@@ -438,7 +428,6 @@ export class Why extends PlainView {
       cell.setAttribute("aria-pressed", String(on));
       const entry = on || (!cell.dataset.cell.startsWith(kind + "-") && cell.dataset.cell.endsWith("-0-0"));
       cell.tabIndex = entry ? 0 : -1;
-      if (on && focus) cell.focus();
     }
     const kindNumbers = data.own.find((numbers) => numbers.kind === kind);
     const { box, keys, head: title } = this.ownPlot;

@@ -1,5 +1,6 @@
 import { ticks } from "d3-array";
 import { el, svgEl } from "../core/dom.js";
+import { linePath, plotSvg } from "../core/plot.js";
 
 // Parts of the pictures: numbers, lines, marks, and a histogram with a normal curve.
 
@@ -20,23 +21,6 @@ export function richText(text) {
     .split("d_k")
     .flatMap((part, i) => (i ? [el("i", { class: "hs-d" }, "d", el("sub", {}, "k")), part] : [part]))
     .filter((part) => part !== "");
-}
-
-export function linePath(points, attributes) {
-  const d = points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
-  return svgEl("path", { d, ...attributes });
-}
-
-export function plotSvg(width, height, label) {
-  return svgEl("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
-}
-
-// Each way has its own dash and its own mark, so that they differ without colours.
-export function pointMark(way, x, y, size) {
-  const shape = { class: "why-mark", "data-way": way };
-  if (way === "scaled") return svgEl("circle", { ...shape, cx: x, cy: y, r: size });
-  const turn = way === "additive" ? `rotate(45 ${x} ${y})` : null;
-  return svgEl("rect", { ...shape, x: x - size, y: y - size, width: 2 * size, height: 2 * size, transform: turn });
 }
 
 function swatch(way, area) {

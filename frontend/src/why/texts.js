@@ -1,12 +1,12 @@
+import { HEAD_TEXTS } from "../heads/texts.js";
+
 // The texts of this picture.
 export const WHY_TEXTS = {
+  ...HEAD_TEXTS,
   csv_curve: "curve",
   csv_row: "weights at d_k = {d}",
   csv_histogram: "histogram at d_k = {d}",
   csv_density: "density of q·k ÷ √dₖ",
-  csv_kind: "attention",
-  csv_layer: "layer",
-  csv_head: "head",
   csv_mean: "mean of q·k ÷ √dₖ",
   own_caption: "q and k of this model: {name}",
   region: "Why scores are divided by the square root of d_k",
@@ -78,16 +78,9 @@ export const WHY_TEXTS = {
   query_term: "Variance of all numbers in q around their mean, over tokens and components. Footnote 4 assumes 1.",
   key_term: "Variance of all numbers in k around their mean, over tokens and components. Footnote 4 assumes 1.",
   product_term: "Variance of q·k over the visible pairs of query and key, divided by d_k. By footnote 4 it would be 1.",
-  kind_encoder_self: "Encoder self",
-  kind_decoder_self: "Decoder self (masked)",
-  kind_cross: "Cross",
-  legend: "Colours, in all tables:",
   legend_scale: "from 0 to {high} on one logarithmic scale, log(1 + variance)",
   unit: "In {n} of {total} heads, q and k both have a variance between 0.8 and 1.25.",
   spread: "The variance of q·k lies between {low} and {high} times d_k.",
-  short_layer: "L{n}",
-  short_head: "H{n}",
-  head: "{kind}: layer {layer}, head {head}",
   head_cell: "Layer {layer}, head {head}: {name} {value}",
   head_line: "{name}: {value}",
   head_mean: "mean of q·k ÷ √dₖ: {value}",

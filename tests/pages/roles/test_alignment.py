@@ -16,7 +16,8 @@ from tests.support.app import address, components, messages, open_link, page_tex
 from tests.support.build import tiny_pretrained
 from transformer.analysis.alignment import read_gold
 from transformer.checkpoints.folder import save_checkpoint
-from transformer.probing.alignment import Source, gold_pairs, measure_alignment, symmetric
+from transformer.probing.alignment import Source, measure_alignment, symmetric
+from transformer.probing.probes import gold_pairs
 
 pytestmark = pytest.mark.usefixtures("bundled")
 open_alignment = functools.partial(open_link, "roles", part="alignment")
@@ -73,13 +74,13 @@ def symmetrised() -> AppTest:
 
 @pytest.mark.usefixtures("back")
 def test_only_models_that_translate_back_are_listed(folder: Path) -> None:
-    label = "Symmetrise with a model from German to English"
+    label = "Symmetrise with a model of the opposite direction"
     (menu,) = [one for one in open_alignment(checkpoint="en-de").selectbox if one.label == label]
     assert menu.options == ["no other model", "back"]
     (folder / "back").rename(folder / ".back")
     app = open_alignment(checkpoint="en-de", **{"with": "sort"})
     assert all(menu.label != label for menu in app.selectbox)
-    assert "load a model from German to English on the Training page; none is here" in page_text(app)
+    assert "load a model of the opposite direction on the Training page; none is here" in page_text(app)
 
 
 @pytest.mark.usefixtures("back")
@@ -88,7 +89,7 @@ def test_links_are_symmetrised_with_a_model_of_the_other_direction(
 ) -> None:
     source = measure_alignment(transformer.load("en-de"), gold_pairs()[:3]).winner(single=False)
     golds = tuple(read_gold("I see a dog\tIch sehe einen Hund\t0-0 1-1 2-2 3-3\nHe sleeps\tEr schläft\t0-0 1-1\n"))
-    monkeypatch.setattr(alignment, "gold_pairs", lambda: golds)
+    monkeypatch.setattr(alignment, "gold_pairs", lambda _of: golds)
     app = symmetrised()
     model, other = transformer.load("en-de"), transformer.load(folder / "back")
     score = symmetric(model, source, other, Source("weights", "predicted"), golds)
@@ -100,6 +101,6 @@ def test_links_are_symmetrised_with_a_model_of_the_other_direction(
 
 @pytest.mark.usefixtures("back")
 def test_pairs_that_fit_no_reverse_model_get_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alignment, "gold_pairs", lambda: tuple(read_gold("a\t" + "ä " * 900 + "\t0-0\n")))
+    monkeypatch.setattr(alignment, "gold_pairs", lambda _of: tuple(read_gold("a\t" + "ä " * 900 + "\t0-0\n")))
     said = "None of the 1 pairs has a sure link and fits both models; choose another model"
     assert said in messages(symmetrised())

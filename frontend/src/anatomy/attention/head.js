@@ -1,5 +1,5 @@
 import { formatFactor } from "../../core/format.js";
-import { PALE } from "./parts.js";
+import { PALE } from "../stage/sheet.js";
 import { RESULT_NAMES, scoresOf } from "./heads.js";
 import { clamp, lettersWidth, mathWidth } from "../stage/measure.js";
 
@@ -38,7 +38,7 @@ export function headBoard(sheet) {
 function drawQueries(sheet, { at, shift }) {
   const x = sheet.area.x + shift;
   sheet.rowTokens(sheet.q, at.y, at.h, { x });
-  sheet.note("query", sheet.t("attention_query"), { x, y: at.y - sheet.line, w: sheet.tw }, { align: "right" });
+  sheet.beside("query", sheet.t("attention_query"), { x, y: at.y - sheet.line, w: sheet.tw }, { align: "right" });
 }
 
 // The factor of the dot products, with d_k as a letter or a number: the paper's, or a switch's.
@@ -48,26 +48,25 @@ function factorText({ data, config, head, dk }, root) {
   return Math.abs(factor * Math.sqrt(dk) - 1) < 1e-4 ? `÷ √${root}` : `× ${formatFactor(factor)}`;
 }
 
-const tokenNames = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
+const symbolsOf = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
 
 // Q at the left, K^T above, the scores in the corner, and at the right the effect of the step on all of them.
 function headScores(sheet, { at, shift, strip, across, gap, labels, yTop, tight }) {
   const { u, line, head, dk, slim, q, k } = sheet;
   const { step } = sheet.state;
   const x0 = sheet.x0 + shift;
-  const [Q, K] = tokenNames(sheet);
-  const [queries, keys] = [sheet.key("queries", head), sheet.key("keys", head)];
+  const [Q, K] = symbolsOf(sheet);
   const alpha = step === "dot" ? 1 : 1.3 * PALE;
   const more = { head, group: "h" + head, alpha };
   drawQueries(sheet, { at, shift });
-  sheet.title(queries, Q, [q.n, dk], { x: x0, y: at.y - line, w: across + gap * 0.7, alpha });
-  sheet.matrix("place.queries", { ...at, x: x0, w: across }, { ...more, ramp: q.side, side: q, colAxis: "d_k" });
-  const corner = { x: x0, w: across + gap - 0.5 * u, align: "right" };
-  sheet.title(keys, K + "^T", [dk, k.n], { ...corner, y: yTop + strip / 2 - 0.7 * u, alpha });
+  const look = { ...more, ramp: q.side, side: q, colAxis: "d_k", room: across + gap * 0.7 };
+  sheet.named("place.queries", Q, [q.n, dk], { ...at, x: x0, w: across }, look);
+  const corner = { x: x0, y: yTop + strip / 2 - 0.7 * u, w: across + gap - 0.5 * u };
+  sheet.title(sheet.key("keys", head), K + "^T", [dk, k.n], corner, { align: "right", alpha });
   const axes = { rowAxis: "d_k", colAxis: "key", colLabels: k.labels };
-  sheet.matrix("place.keys", { ...at, y: yTop, h: strip }, { ...more, transposed: true, ramp: k.side, ...axes });
+  sheet.draw("place.keys", { ...at, y: yTop, h: strip }, { ...more, transposed: true, ramp: k.side, ...axes });
   sheet.columnTokens(k, { x: at.x, y: yTop - labels.h, w: at.w, h: labels.h });
-  sheet.note("key", sheet.t("attention_key"), { ...corner, y: yTop - 1.55 * u });
+  sheet.beside("key", sheet.t("attention_key"), { ...corner, y: yTop - 1.55 * u }, { align: "right" });
   const mask = sheet.t("attention_mask");
   const product = `${Q} ${K}^T`;
   const scaled = `${product} ${factorText(sheet, "d_k")}`.trim();
@@ -80,20 +79,20 @@ function headScores(sheet, { at, shift, strip, across, gap, labels, yTop, tight 
   const does = { scale: factorText(sheet, dk), mask, softmax: sheet.t("attention_row_sum") }[step];
   const beside = { x: at.x + at.w + gap, y: at.y + at.h / 2 - 0.7 * u, w: 8.5 * u - gap };
   if (!does || slim) return;
-  if (!tight) sheet.note(step, does, beside, { size: 1.1 });
+  if (!tight) sheet.beside(step, does, beside, { size: 1.1 });
   else if (step === "softmax") {
     const size = `[${q.n}, ${k.n}]`;
     const used = lettersWidth(weights) * 1.1 + lettersWidth(size) * 0.92 + 1 + mathWidth(does) * 1.05;
     const room = { x: at.x, y: at.y - line, w: at.w };
-    if (used * u <= at.w) sheet.note(step, does, room, { size: 1.05, align: "right" });
+    if (used * u <= at.w) sheet.beside(step, does, room, { size: 1.05, align: "right" });
   }
 }
 
 // Weights at the left, V above at the right, and in the corner the output of the head.
 function headValues(sheet, { at, gap, labels, top }) {
   const { u, line, head, dh, q, k, w0 } = sheet;
-  const [, , V, outputName] = tokenNames(sheet);
-  const [weights, values, outputs] = ["weights", "values", "head_outputs"].map((role) => sheet.key(role, head));
+  const [, , V, outputName] = symbolsOf(sheet);
+  const [weights, values] = ["weights", "values"].map((role) => sheet.key(role, head));
   // The values' tokens are the same as above the weights: without space for both they are written once.
   const twice = !sheet.slim;
   const wide = twice ? at.w : Math.min(at.w, 0.55 * w0);
@@ -110,9 +109,8 @@ function headValues(sheet, { at, gap, labels, top }) {
   sheet.title(weights, sheet.t("attention_weights"), [q.n, k.n], { x: x0, y: at.y - labels.h - line, w: wide });
   sheet.columnTokens(k, { x: x0, y: at.y - labels.h, w: wide, h: labels.h });
   scoresOf(sheet, head, left, { numbers: true });
-  sheet.title(values, V, [k.n, dh], { x, y: top, w });
   if (twice) sheet.rowTokens(k, above.y, above.h, { x: x - sheet.pad - sheet.tw });
-  sheet.matrix("place.values", above, { ...more, ramp: k.side, side: k });
-  sheet.title(outputs, outputName, sheet.off(head) || [q.n, dh], { x, y: at.y - line, w });
-  sheet.matrix("place.head_outputs", { ...at, x, w }, { ...more, side: q, pick: true, parent: [weights, values] });
+  sheet.named("place.values", V, [k.n, dh], above, { ...more, ramp: k.side, side: k });
+  const look = { ...more, side: q, pick: true, parent: [weights, values] };
+  sheet.named("place.head_outputs", outputName, sheet.off(head) || [q.n, dh], { ...at, x, w }, look);
 }

@@ -1,4 +1,4 @@
-import { PALE } from "./parts.js";
+import { PALE } from "../stage/sheet.js";
 import { clamp, mathWidth } from "../stage/measure.js";
 
 // The boards of attention that show all heads: split into heads, Q K^T to V of every head as tiles, concatenated.
@@ -35,7 +35,7 @@ export function scoresOf(sheet, head, rect, more = {}) {
   const parent = [sheet.key(weights ? "scores" : "weights", head), sheet.key("keys", head), sheet.headKey(head)];
   const look = weights ? { top: 1 } : { top: scoreTop(sheet) };
   const axes = { side: sheet.q, colAxis: "key", colLabels: sheet.k.labels, group: "h" + head };
-  return sheet.matrix("place." + name, rect, { head, role, ...axes, ...look, parent, ...more });
+  return sheet.draw("place." + name, rect, { head, role, ...axes, ...look, parent, ...more });
 }
 
 // "head 3", or only the number, or nothing, as space allows; off: the note after it, within `most`.
@@ -122,13 +122,13 @@ function splitAll(sheet, { letter, role, side, cols, axis }, y, h) {
   const { width, step } = headColumns(sheet, sheet.w0);
   const wholeKey = sheet.key(role);
   const band = { x: sheet.x0, y: y + sheet.line, w: sheet.w0, h };
-  sheet.title(wholeKey, letter, [1, sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
+  sheet.title(wholeKey, letter, [1, sheet.heads, side.n, cols], { ...band, y });
   sheet.box(wholeKey + ":band", band); // unseen: the blocks of the heads grow from it
   for (const head of headsOf(sheet)) {
     const at = { ...band, x: sheet.x0 + head * step, w: width };
     const more = { ramp: side.side, side, colAxis: axis, group: "h" + head, top: sheet.whole(role) };
     // Down to its band first, then along it: no block crosses one of another matrix.
-    sheet.matrix("place." + role, at, { ...more, head, go: { zoom: "head", head }, first: "y" });
+    sheet.draw("place." + role, at, { ...more, head, go: { zoom: "head", head }, first: "y" });
     const around = { x: at.x - 1, y: at.y - 1, w: width + 2, h: h + 2 };
     if (head === sheet.head) sheet.frame(role, around, { first: "y" });
   }
@@ -141,17 +141,15 @@ function splitOne(sheet, { letter, role, side, cols, axis }, y, h) {
   const wide = (sheet.w0 - gap) * 0.62;
   const all = { x: sheet.x0, y: y + sheet.line, w: wide, h };
   const part = { ...all, x: all.x + wide + gap, w: sheet.w0 - gap - wide };
-  const [wholeKey, key] = [sheet.key(role), sheet.key(role, head)];
   const more = { ramp: side.side, side };
   const options = { head, colAxis: axis, group: "h" + letter, pick: { matrix: role } };
-  sheet.title(wholeKey, letter, [side.n, heads * cols], { x: all.x, y, w: wide });
-  sheet.matrix("place." + role, all, { ...more, colAxis: "head·" + axis, group: "all" + letter });
+  const joined = { ...more, colAxis: "head·" + axis, group: "all" + letter };
+  sheet.named("place." + role, letter, [side.n, heads * cols], all, joined);
   sheet.frame(role, { x: all.x + (head * wide) / heads, y: all.y - 1, w: wide / heads, h: h + 2 });
   const middle = all.y + h / 2;
   sheet.arrow(role, [all.x + wide + 0.4 * u, middle, part.x - 0.4 * u, middle]);
-  sheet.title(key, `${letter}_{${head + 1}}`, [side.n, cols], { x: part.x, y, w: part.w });
-  const parent = [`frame:${sheet.name}.${role}`, wholeKey];
-  sheet.matrix("place." + role, part, { ...more, ...options, parent });
+  const parent = [`frame:${sheet.name}.${role}`, sheet.key(role)];
+  sheet.named("place." + role, `${letter}_{${head + 1}}`, [side.n, cols], part, { ...more, ...options, parent });
 }
 
 // -- tiles ------------------------------------------------------------------------------------------------------------
@@ -240,8 +238,8 @@ function scoresTile(sheet, head, { x, y, size }) {
   const [q, k] = [sheet.q, sheet.k];
   more.alpha = sheet.state.step === "dot" ? 1 : PALE;
   const axes = { rowAxis: "d_k", colAxis: "key", colLabels: k.labels };
-  sheet.matrix("place.queries", { ...at, x, w: strip }, { ...more, ramp: q.side, side: q, colAxis: "d_k" });
-  sheet.matrix("place.keys", { ...at, y, h: strip }, { ...more, transposed: true, ramp: k.side, ...axes });
+  sheet.draw("place.queries", { ...at, x, w: strip }, { ...more, ramp: q.side, side: q, colAxis: "d_k" });
+  sheet.draw("place.keys", { ...at, y, h: strip }, { ...more, transposed: true, ramp: k.side, ...axes });
   scoresOf(sheet, head, at, { go: more.go });
   return at;
 }
@@ -254,9 +252,9 @@ function valuesTile(sheet, head, { x, y, size }) {
   const more = { head, group: "h" + head, go: { zoom: "head", head }, colAxis: "d_head" };
   scoresOf(sheet, head, at, { go: more.go });
   const values = { ...more, ramp: sheet.k.side, side: sheet.k, parent: [sheet.headKey(head)] };
-  sheet.matrix("place.values", { ...side, y, h: strip }, values);
+  sheet.draw("place.values", { ...side, y, h: strip }, values);
   const parent = [sheet.key("weights", head), sheet.key("values", head)];
-  sheet.matrix("place.head_outputs", { ...side, y: at.y, h: high }, { ...more, side: sheet.q, parent });
+  sheet.draw("place.head_outputs", { ...side, y: at.y, h: high }, { ...more, side: sheet.q, parent });
   return at;
 }
 
@@ -285,16 +283,13 @@ export function concatBoard(sheet) {
     const go = near && index === head ? {} : { go: { zoom: "head", head: index } };
     const parent = [sheet.headKey(index)];
     const more = { head: index, side: q, colAxis: "d_head", group: "h" + index, alpha, parent, ...go };
-    sheet.matrix("place.head_outputs", at, { ...more, top: sheet.whole("concat") });
+    sheet.draw("place.head_outputs", at, { ...more, top: sheet.whole("concat") });
     if (!near) sheet.opens(index, { x: at.x - 2, y: top, w: width + 4, h: labels + h + 3 });
     const points = [at.x + width / 2, yTop + h + 0.4 * u, start + (index + 0.5) * width, yRows - line - 0.1 * u];
     const look = { colour: index === head ? "ink" : "dim", weight: index === head ? 1.8 : 1, tip: width > u, alpha };
     sheet.arrow(`concat.h${index}`, points, { ...look, parent: [sheet.key("head_outputs", index)] });
   }
-  const wholeKey = sheet.key("concat");
-  sheet.title(wholeKey, "Concat", [q.n, heads * dh], { x: start, y: yRows - line, w: wide });
-  const parent = [sheet.key("head_outputs", head)];
-  const joined = { side: q, colAxis: "head·d_head", pick: true, parent };
-  sheet.matrix("place.concat", { x: start, y: yRows, w: wide, h }, joined);
+  const joined = { side: q, colAxis: "head·d_head", pick: true, parent: [sheet.key("head_outputs", head)] };
+  sheet.named("place.concat", "Concat", [q.n, heads * dh], { x: start, y: yRows, w: wide, h }, joined);
   if (near) sheet.frame("concat", { x: start + head * width, y: yRows - 1, w: width, h: h + 2 });
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { feedForwardBoard, feedForwardBoardHeight } from "../feedforward/board.js";
-import { byKey, faultsOf, textsOf } from "../testing/faults.js";
+import { byKey, faultsOf } from "../testing/faults.js";
+import { MadeUpData, areaOf, contextOf } from "../testing/made_up.js";
+import { stepsOf } from "../walk.js";
 import { embeddingBoard, embeddingBoardHeight } from "./embedding.js";
 import { outputBoard } from "./output.js";
 import { outputBoardHeight } from "./room.js";
@@ -9,37 +11,11 @@ import { ENDS_TEXTS } from "./texts.js";
 
 // The boards of embedding, feed-forward and output: what stands where, over sizes and shapes.
 
-const STEPS = {
-  "encoder.ff": ["x", "inner", "activation", "outer", "add", "norm"],
-  "decoder.ff": ["x", "inner", "activation", "outer", "add", "norm"],
-  source: ["row", "times", "plus"],
-  target: ["row", "times", "plus"],
-  output: ["hidden", "logits", "probabilities", "choose", "back"],
-};
-const PLACES = Object.keys(STEPS);
-// Width and height of the drawing, size of text; a height of 0 is the one that the board asks for on a narrow screen.
-const WIDE = [
-  [1500, 800, 15],
-  [960, 620, 15],
-  [980, 640, 20],
-  [700, 500, 15],
-  [476, 500, 15],
-  [476, 625, 20],
-];
-const NARROW = [
-  ...[
-    [256, 0, 15],
-    [256, 0, 20],
-    [280, 0, 20],
-    [340, 0, 15],
-    [340, 0, 20],
-    [366, 0, 15],
-    [600, 0, 20],
-  ],
-  [340, 460, 15],
-];
-const sizesOf = (areas, narrow) => areas.map(([w, h, unit]) => ({ w, h, unit, narrow }));
-const SIZES = [...sizesOf(WIDE, false), ...sizesOf(NARROW, true)];
+const PLACES = ["encoder.ff", "decoder.ff", "source", "target", "output"];
+const stepsAt = (place, norm = "post") => stepsOf(place, { norm, residual: true });
+const WIDE = ["1500 800 15", "960 620 15", "980 640 20", "700 500 15", "476 500 15", "476 625 20"];
+const NARROW = ["256 0 15", "256 0 20", "280 0 20", "340 0 15", "340 0 20", "366 0 15", "600 0 20", "340 460 15"];
+const AREAS = [...WIDE, ...NARROW.map((area) => `${area} narrow`)].map(areaOf);
 /** @type {any[]} */
 const MODELS = [
   { n: 1, d: 64, ff: 128, vocab: 31, own: false, skipped: true, shared: ["output"] },
@@ -47,155 +23,56 @@ const MODELS = [
   { n: 13, d: 256, ff: 1024, vocab: 4000, longest: 16 },
   { n: 24, d: 256, ff: 1024, vocab: 4000, norm: "pre", activation: "gelu", rank: 3, own: false },
   { n: 25, d: 128, ff: 512, vocab: 4000, positions: "none", rank: 99, plain: true },
-  { n: 40, d: 256, ff: 1024, vocab: 4000, missing: true, positions: "learned" },
+  { n: 40, d: 256, ff: 1024, vocab: 4000, waits: true, positions: "learned" },
   { n: 64, d: 512, ff: 2048, vocab: 37000, plain: true },
   { n: 9, d: 512, ff: 2048, vocab: 58101, activation: "swish", own_table: true, unscaled: true },
 ];
 
-function fakeMatrix(name, rows, cols, scale = 1, make = (value, _at) => value) {
-  const data = new Float32Array(rows * cols);
-  let state = 7 + rows * 31 + cols * 17 + name.length;
-  for (let i = 0; i < data.length; i++) {
-    state = (state * 1664525 + 1013904223) % 4294967296;
-    data[i] = make(4 * scale * (state / 4294967296 - 0.5), i);
-  }
-  const range = data.reduce(
-    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
-    [Infinity, -Infinity],
-  );
-  const at = (row, col) => data[row * cols + col];
-  const more = {
-    at,
-    range,
-    top: 2 * scale,
-    exact: true,
-    masked: false,
-    shape: [1, rows, cols],
-    axes: ["batch", "row", "column"],
+const count = (length, make) => Array.from({ length }, (_, i) => make(i));
+
+// What the model predicts at every step: ten words, of which the one at `rank` is chosen.
+function outputsOf(n, vocab, rank, plain, target, word) {
+  const named = Math.min(10, vocab);
+  const lists = count(n, (t) => count(named, (i) => (t * 11 + i * 13) % vocab));
+  const each = (make) => Float32Array.from({ length: n * named }, (_, i) => make(i % named));
+  return {
+    ids: lists,
+    labels: lists.map((list, t) => list.map((_, i) => (i === rank ? target[t] : word(i + t)))),
+    logit: each((i) => 9 - 1.3 * i),
+    probability: each((i) => 0.5 ** (i + 1)),
+    plain_probability: plain ? each((i) => 0.4 ** (i + 1)) : null,
+    chosen: lists.map((list) => (rank < named ? list[rank] : vocab + 5)),
+    chosen_rank: lists.map(() => rank),
+    chosen_probability: new Float32Array(n).fill(0.0001),
+    chosen_logit: new Float32Array(n).fill(-1),
   };
-  return { id: `${name}/${rows}/${cols}`, name, rows, cols, data, ...more };
 }
 
-class FakeData {
-  /** @type {any} */ state;
-  constructor(options) {
-    const standard = {
-      n: 9,
-      d: 64,
-      ff: 256,
-      vocab: 300,
-      norm: "post",
-      activation: "relu",
-      positions: "sinusoidal",
-      own: true,
-    };
-    this.o = {
-      ...standard,
-      rank: 0,
-      plain: false,
-      missing: false,
-      longest: 6,
-      skipped: false,
-      shared: ["one", "other"],
-      ...options,
-    };
-    const { n, d, ff, vocab, rank, skipped, shared } = this.o;
-    const { norm, activation, positions, own } = this.o;
-    const { own_table: apart, unscaled } = this.o; // as a Marian model may have it
-    const ends = {
-      embedding_scale: !unscaled,
-      tied_output: !apart,
-      output_bias: Boolean(apart),
-      target_vocab_size: null,
-    };
-    const sizes = { d_model: d, d_ff: ff, vocab_size: vocab, output_size: vocab };
-    this.config = { ...sizes, ...ends, norm, activation, positions };
-    const count = (length, make) => Array.from({ length }, (_, i) => make(i));
-    const word = (i) => "Donaudampfschiff".slice(0, 1 + ((i * 7) % this.o.longest));
-    const target = count(n, (i) => (i ? word(i + 3) : "<s>"));
-    this.said = { source: count(n, word), target_in: target, target_out: [...target.slice(1), "</s>"] };
-    const ids = count(n, (i) => (i * 37 + 3) % vocab);
-    this.numbers = { source: ids, target_in: ids, target_out: [...ids.slice(1), 3] };
-    const named = Math.min(10, vocab);
-    const lists = count(n, (t) => count(named, (i) => (t * 11 + i * 13) % vocab));
-    const each = (make) => Float32Array.from({ length: n * named }, (_, i) => make(i % named));
-    this.outputs = {
-      ids: lists,
-      labels: lists.map((list, t) => list.map((_, i) => (i === rank ? this.said.target_out[t] : word(i + t)))),
-      logit: each((i) => 9 - 1.3 * i),
-      probability: each((i) => 0.5 ** (i + 1)),
-      plain_probability: this.o.plain ? each((i) => 0.4 ** (i + 1)) : null,
-      chosen: lists.map((list) => (rank < named ? list[rank] : vocab + 5)),
-      chosen_rank: lists.map(() => rank),
-      chosen_probability: new Float32Array(n).fill(0.0001),
-      chosen_logit: new Float32Array(n).fill(-1),
-    };
-    const box = { shared_with: shared };
-    this.header = { own, boxes: { "source.embedding": box, "target.embedding": box, output: box } };
-    this.about = this.o.missing ? null : { position_ids: count(n, (i) => i), factor: Math.sqrt(d), skipped };
-    this.made = new Map();
-  }
-
-  labels(side) {
-    return this.said[side];
-  }
-
-  ids(side) {
-    return this.numbers[side];
-  }
-
-  plain() {
-    return null;
-  }
-
-  matrix(name, options = /** @type {any} */ ({})) {
-    const key = name + Boolean(options.transposed) + this.state.place + this.state.t;
-    if (!this.made.has(key)) this.made.set(key, this.make(name, options));
-    return this.made.get(key);
-  }
-
-  make(name, { transposed }) {
-    const { n, d, ff, vocab, norm, missing } = this.o;
-    const matrix = name.replace("place.", "");
-    if (missing || (matrix === "normed" && norm !== "pre") || matrix.includes(".")) return null;
-    if (matrix === "W_1") return fakeMatrix(matrix, d, ff);
-    if (matrix === "W_2") return fakeMatrix(matrix, ff, d);
-    const output = this.state.place === "output";
-    const column = transposed ? [n, 1] : [1, n];
-    const shapes = {
-      pre: [n, ff],
-      activation: [n, ff],
-      mean: column,
-      deviation: column,
-      b_1: [1, ff],
-      logits: [1, vocab],
-    };
-    for (const row of ["gamma", "beta", "b_2"]) shapes[row] = [1, d];
-    if (output && matrix === "rows") shapes.rows = [Math.min(10, vocab), d];
-    const [rows, cols] = shapes[matrix] || [n, d];
+// own_table, unscaled: as a Marian model may have it.
+function dataOf(
+  /** @type {any} */ { n = 9, d = 64, ff = 256, vocab = 300, own = true, rank = 0, waits = false, ...more },
+) {
+  const { skipped = false, shared = ["one", "other"], plain = false, longest = 6 } = more;
+  const { norm = "post", activation = "relu", positions = "sinusoidal", own_table = false, unscaled = false } = more;
+  const sizes = { d_model: d, d_ff: ff, vocab_size: vocab, output_size: vocab, target_vocab_size: null };
+  const table = { embedding_scale: !unscaled, tied_output: !own_table, output_bias: own_table };
+  const word = (i) => "Donaudampfschiff".slice(0, 1 + ((i * 7) % longest));
+  const target = count(n, (i) => (i ? word(i + 3) : "<s>"));
+  const box = { shared_with: shared };
+  return new MadeUpData({
+    ...{
+      config: { ...sizes, ...table, norm, activation, positions, residual: true },
+      source: count(n, word),
+      target,
+      waits,
+    },
+    outputs: outputsOf(n, vocab, rank, plain, [...target.slice(1), "</s>"], word),
+    header: { own, boxes: { "source.embedding": box, "target.embedding": box, output: box } },
+    about: waits ? null : { position_ids: count(n, (i) => i), factor: Math.sqrt(d), skipped },
+    top: () => 2,
     // Of token i the first 3 i + 1 neurons stay.
-    if (matrix === "activation")
-      return fakeMatrix(matrix, rows, cols, 1, (_, at) => (at % ff < 3 * Math.floor(at / ff) + 1 ? 1 : 0));
-    return fakeMatrix(matrix, rows, cols, matrix === "rows" && !output ? 0.1 : 1);
-  }
-}
-
-function sceneOf(data, state, { w, h, unit = 15, narrow = false }) {
-  const [board, height] = boardOf(state.place);
-  const fullState = { zoom: "sub", encoder: 0, decoder: 0, head: 0, t: 0, row: 0, col: -1, ...state };
-  data.state = fullState;
-  const ctx = {
-    data,
-    state: fullState,
-    unit,
-    narrow,
-    big: unit > 15,
-    t: texts,
-    theme: {},
-    area: { x: 0, y: 0, w, h: h || 0 },
-  };
-  if (!h) ctx.area.h = height(ctx);
-  return { items: board(ctx), area: ctx.area, unit };
+    number: (name, row, col) => (name === "activation" ? Number(col < 3 * row + 1) : undefined),
+  });
 }
 
 const boardOf = (place) =>
@@ -206,33 +83,38 @@ const boardOf = (place) =>
       : [embeddingBoard, embeddingBoardHeight];
 
 const used = new Set();
-const texts = textsOf(ENDS_TEXTS, used);
+
+function sceneOf(data, state, area) {
+  const [board, heightOf] = boardOf(state.place);
+  const ctx = contextOf(data, { zoom: "sub", ...state }, area, { texts: ENDS_TEXTS, heightOf, used });
+  return { items: board(ctx), ...ctx };
+}
 
 /** Items of a board by key. */
 const scene = (model, place, step, t = 0, size = {}) =>
-  byKey(sceneOf(new FakeData(model), { place, step, t }, { w: 960, h: 620, ...size }).items);
+  byKey(sceneOf(dataOf(model), { place, step, t }, { w: 960, h: 620, ...size }).items);
 
 function statesOf({ n, norm = "post" }) {
-  const steps = (place) =>
-    norm === "pre" && place.endsWith(".ff") ? ["x", "norm", "inner", "activation", "outer", "add"] : STEPS[place];
-  const times = (place) => (place === "output" ? new Set([0, n - 1]) : [(n - 1) >> 1]);
-  return PLACES.flatMap((place) => [...times(place)].flatMap((t) => steps(place).map((step) => ({ place, step, t }))));
+  const times = (place) => (place === "output" ? [...new Set([0, n - 1])] : [(n - 1) >> 1]);
+  return PLACES.flatMap((place) =>
+    times(place).flatMap((t) => stepsAt(place, norm).map((step) => ({ place, step, t }))),
+  );
 }
 
 const rect = ({ x, y, w, h }) => [x, y, w, h];
-const numbers = (count) => Array.from({ length: count }, (_, i) => i);
+const numbers = (length) => count(length, (i) => i);
 const near = (a, b, by = 1e-3) => assert.ok(Math.abs(a - b) <= by, `${a} and ${b}`);
 
 for (const model of MODELS)
   test(`everything is inside its area and nothing overlaps: ${JSON.stringify(model)}`, () => {
-    const data = new FakeData(model);
+    const data = dataOf(model);
     const apart = (a, b) => [a, b].includes("tokens:target") && /^word:/m.test(`${a}\n${b}`); // in a place left for it
-    const faults = SIZES.flatMap((size) =>
+    const faults = AREAS.flatMap((area) =>
       statesOf(model).flatMap((state) => {
-        const { items, ...ctx } = sceneOf(data, state, size);
-        const least = size.unit > 15 ? 0.6 : 0.85; // large text gets smaller before a number goes
+        const { items, ...ctx } = sceneOf(data, state, area);
+        const least = area.unit > 15 ? 0.6 : 0.85; // large text gets smaller before a number goes
         return faultsOf(items, ctx, { apart, least }).map((fault) =>
-          [fault, ...Object.values(state), size.w, size.unit].join(" "),
+          [fault, ...Object.values(state), area.w, area.unit].join(" "),
         );
       }),
     );
@@ -240,17 +122,15 @@ for (const model of MODELS)
   });
 
 test("these tests use every text of the boards", () => {
-  assert.deepEqual(
-    Object.keys(ENDS_TEXTS).filter((key) => !used.has(key)),
-    [],
-  );
+  const unused = Object.keys(ENDS_TEXTS).filter((key) => !used.has(key));
+  assert.deepEqual(unused, []);
 });
 
 test("all steps of a board need the same height", () => {
   for (const place of PLACES)
     for (const narrow of [false, true]) {
-      const height = (step) => sceneOf(new FakeData({ n: 13 }), { place, step }, { w: 366, h: 0, narrow }).area.h;
-      const [high, ...otherHeights] = new Set(STEPS[place].map(height));
+      const height = (step) => sceneOf(dataOf({ n: 13 }), { place, step }, { w: 366, h: 0, narrow }).area.h;
+      const [high, ...otherHeights] = new Set(stepsAt(place).map(height));
       assert.ok(!otherHeights.length && high > 200 && high < 1200);
     }
 });
@@ -269,20 +149,14 @@ test("rows are aligned with their tokens, and the columns of a product with thos
     assert.deepEqual(rect(activation), rect(pre)); // in the place of what it was made of
     assert.deepEqual([second.x, second.w, activation.y], [update.x, update.w, update.y]);
     const tokens = Object.values(outer).filter((item) => item.kind === "tokens");
-    assert.deepEqual(
-      tokens.map(({ y, h }) => [y, h]),
-      [[activation.y, activation.h]],
-    );
+    assert.deepEqual([tokens.length, tokens[0].y, tokens[0].h], [1, activation.y, activation.h]);
     if (place === "decoder.ff") assert.deepEqual([tokens[0].current, update.current, update.dimAfter], [0, 0, 0]);
   }
 });
 
 test("weight matrices have the colour of their side and show a scale", () => {
-  for (const [place, side] of [
-    ["encoder.ff", "source"],
-    ["decoder.ff", "target"],
-  ])
-    for (const step of STEPS[place]) {
+  for (const [place, side] of Object.entries({ "encoder.ff": "source", "decoder.ff": "target" }))
+    for (const step of stepsAt(place)) {
       const items = Object.values(scene({}, place, step));
       assert.ok(items.every((item) => item.kind !== "matrix" || item.ramp === side));
       const scales = items.filter(({ key }) => key.startsWith("scale:")).map(({ key, text }) => [key, text]);
@@ -335,14 +209,11 @@ test("the first step of a narrow embedding has no empty outline below its rows",
 });
 
 test("embeddings are drawn on one scale before and after they are multiplied by √d_model", () => {
-  const [first, second, third] = STEPS.target.map((step) => scene({ d: 64 }, "target", step));
+  const [first, second, third] = stepsAt("target").map((step) => scene({ d: 64 }, "target", step));
   assert.deepEqual([second["emb:times"].text, second["emb:root"].text], ["× 8", "= √64"]);
   assert.deepEqual([first["m:target.rows"].top, second["m:target.rows"].top], [undefined, 2]); // 2: of the embedding
   for (const matrix of ["rows", "embedding", "positions", "x"]) assert.equal(third[`m:target.${matrix}`].top ?? 2, 2);
-  assert.deepEqual(
-    numbers(9).map((i) => third[`pos:${i}`].text),
-    numbers(9).map(String),
-  );
+  for (const i of numbers(9)) assert.equal(third[`pos:${i}`].text, String(i));
   const [learned, none] = ["learned", "none"].map((positions) => scene({ positions }, "source", "plus"));
   assert.deepEqual([learned["name:m:source.positions"].text, third["name:m:target.positions"].text], ["P", "PE"]);
   assert.ok(!("m:source.positions" in none) && none["note:source"].text.includes("no positions"));
@@ -352,7 +223,7 @@ test("position vectors have one pixel per column if there is enough space", () =
   const model = { d: 256, n: 13, vocab: 4000 };
   const wide = (items, name) => (items[`m:source.${name}`] ?? items[`m:source.${name}:wait`]).w;
   const widths = (items) => ["rows", "embedding", "positions", "x"].map((name) => wide(items, name));
-  for (const step of STEPS.source) {
+  for (const step of stepsAt("source")) {
     const [rows, embedding, positions, x] = widths(scene(model, "source", step));
     assert.ok(positions === 256 && rows > 60 && rows === embedding && embedding < x);
   }
@@ -374,10 +245,8 @@ test("bars are as long as their numbers, and the histogram counts every logit", 
   });
   const bins = Object.values(logits).filter((item) => item.key.startsWith("out:bin:"));
   const counts = bins.map((item) => parseInt(item.tip[0]));
-  assert.equal(
-    counts.reduce((a, b) => a + b),
-    300,
-  );
+  const total = counts.reduce((a, b) => a + b);
+  assert.equal(total, 300);
   const scale = Math.max(...bins.map((item) => item.h)) / Math.max(...counts);
   bins.forEach((item, i) => near(item.h, Math.max(1, counts[i] * scale), 1e-6));
 
@@ -420,7 +289,7 @@ test("the chosen word is marked and fed back into the decoder", () => {
 
 test("a matrix that is not loaded is an outline at its later position", () => {
   for (const { place, step, t } of statesOf({ n: 9 })) {
-    const [wait, loaded] = [true, false].map((missing) => scene({ missing }, place, step, t));
+    const [wait, loaded] = [true, false].map((waits) => scene({ waits }, place, step, t));
     assert.ok(!Object.values(wait).some((item) => item.kind === "matrix"));
     for (const [key, item] of Object.entries(loaded)) {
       if (item.kind !== "matrix" || !/\.(x|pre|activation|update|rows|embedding|W_\d|hidden)$/.test(key)) continue;

@@ -1,4 +1,16 @@
-import { BoardPen, NAME_SIZE, PALE, insideOf, labelRoom, rimOf, rowRect, rowRects, numbersFit } from "./pen.js";
+import {
+  Sheet,
+  NAME_SIZE,
+  PALE,
+  insideOf,
+  labelRoom,
+  rimOf,
+  rowPart,
+  rowRects,
+  numbersFit,
+  sideBySide,
+  tableRows,
+} from "../stage/sheet.js";
 import { formatCount } from "../format.js";
 import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
 
@@ -29,32 +41,18 @@ function boardPlan(ctx) {
 // Everything in one line: tokens, ids, table, rows, times, embedding, plus, positions, equals, x.
 function wideLayout({ unit, inside, label, id, n, d, note, positions }) {
   const number = positions === "none" ? 0 : 2.2 * unit;
-  const ids = inside.x + label + 0.5 * unit;
   const free = inside.w - label - 0.9 * unit - id - (TIMES + 2 * SIGN) * unit - number;
   const { wide, pe, x, table, lines } = widthsOf(free, unit, d, positions);
   const high = inside.h - NAME_SIZE * unit - note;
   const rows = Math.min(high, n * 2 * unit);
   const top = inside.y + NAME_SIZE * unit;
-  const y = top + (high - rows) / 2;
-  const tableX = ids + id + 0.4 * unit + lines;
-  const first = tableX + table + lines;
-  const line = (x, w = wide) => ({ x, y, w, h: rows });
-  const second = first + wide + TIMES * unit;
-  const third = second + wide + SIGN * unit + number;
-  const last = third + pe + SIGN * unit;
-  return {
-    ids: { x: ids, w: id },
-    table: { x: tableX, y: top, w: table, h: high },
-    rows: line(first),
-    tokens: [line(inside.x, label)],
-    embedding: line(second),
-    positionsAt: line(third, pe),
-    sum: line(last, x),
-    times: { x: first + wide, y, w: TIMES * unit, h: rows },
-    plus: { x: second + wide, y, w: SIGN * unit, h: rows },
-    numbers: { x: second + wide + SIGN * unit, w: number - 0.3 * unit },
-    equals: { x: third + pe, y, w: SIGN * unit, h: rows },
-  };
+  const line = { x: inside.x, y: top + (high - rows) / 2, h: rows, unit };
+  const template = "tokens 0.5 ids 0.4 lines table lines rows times embedding plus numbers positionsRect equals sum";
+  const at = sideBySide(line, template, {
+    ...{ tokens: label, ids: id, lines, table, rows: wide, times: TIMES * unit, embedding: wide, numbers: number },
+    ...{ plus: SIGN * unit, positionsRect: pe, equals: SIGN * unit, sum: x },
+  });
+  return { ...at, table: { ...at.table, y: top, h: high } };
 }
 
 // Widths in a line. The waves of the positions need one pixel per column, x comes next, and the others shrink.
@@ -74,7 +72,6 @@ function widthsOf(free, unit, d, positions) {
 function narrowLayout({ unit, inside, label, id, n, note, positions }) {
   const number = positions === "none" ? 0 : 1.7 * unit;
   const sign = 1.3 * unit;
-  const ids = inside.x + label + 0.4 * unit;
   const free = inside.w - label - id - 0.7 * unit;
   // Very narrow: the rows keep the larger half; lines and table get thinner.
   const fit = clamp((0.62 * free) / (7 * unit), 0.1, 1);
@@ -83,26 +80,16 @@ function narrowLayout({ unit, inside, label, id, n, note, positions }) {
   const high = (inside.h - NAME_SIZE * unit - between - note) / 2;
   const rows = Math.max(1, Math.min(high, rowRects(n, unit)));
   const top = inside.y + NAME_SIZE * unit;
-  const below = top + rows + between;
-  const tableX = ids + id + 0.3 * unit + lines;
-  const first = tableX + table + lines;
-  const left = inside.x + label + 0.6 * unit;
-  const wide = (inside.x + inside.w - left - 2 * sign - number) / 3;
-  const line = (x, y, w) => ({ x, y, w, h: rows });
-  const third = left + wide + sign + number;
-  return {
-    ids: { x: ids, w: id },
-    table: { x: tableX, y: top, w: table, h: rows },
-    rows: line(first, top, inside.x + inside.w - first),
-    tokens: [line(inside.x, top, label), line(inside.x, below, label)],
-    embedding: line(left, below, wide),
-    positionsAt: line(third, below, wide),
-    sum: line(third + wide + sign, below, wide),
-    times: { x: first, y: top + rows + 0.15 * unit, w: inside.x + inside.w - first, h: NAME_SIZE * unit },
-    plus: line(left + wide, below, sign),
-    numbers: { x: left + wide + sign, w: number - 0.25 * unit },
-    equals: line(third + wide, below, sign),
-  };
+  const tableLine = { x: inside.x, y: top, h: rows, unit };
+  const widths = { tokens: label, again: label, ids: id, lines, table, rows: free - 2 * lines - table };
+  const above = sideBySide(tableLine, "tokens 0.4 ids 0.3 lines table lines rows", widths);
+  const wide = (inside.w - label - 0.6 * unit - 2 * sign - number) / 3;
+  const sums = { embedding: wide, plus: sign, numbers: number, positionsRect: wide, equals: sign, sum: wide };
+  const sumLine = { ...tableLine, y: top + rows + between };
+  const template = "again 0.6 embedding plus numbers positionsRect equals sum";
+  const below = sideBySide(sumLine, template, { ...widths, ...sums });
+  const times = { ...above.rows, y: top + rows + 0.15 * unit, h: NAME_SIZE * unit };
+  return { ...above, ...below, times };
 }
 
 // The height needed if items stand below each other; the same for all steps.
@@ -116,7 +103,7 @@ export function embeddingBoard(ctx) {
   const plan = boardPlan(ctx);
   const { state, data } = ctx;
   const target = state.place === "target";
-  const pen = new BoardPen(ctx, target ? "target" : "source");
+  const pen = new Sheet(ctx, target ? "target" : "source");
   /** @type {any} */
   const board = { ...plan, pen, key: (name) => `m:${state.place}.${name}`, step: state.step };
   const strips = { embedding: `${state.place}.embedding`, positions: `${state.place}.positions` };
@@ -133,11 +120,11 @@ export function embeddingBoard(ctx) {
 const paleFrom = ({ line }, i) => (line.dimAfter !== undefined && i > line.dimAfter ? PALE : 1);
 
 function drawTokens(board) {
-  const { pen, ctx, tokens, labels, line, small, step } = board;
+  const { pen, ctx, tokens, again, labels, line, small, step } = board;
   const { current, dimAfter } = line;
-  pen.tokens(`tokens:${ctx.state.place}`, labels, tokens[0], { axis: "token", current, dimAfter });
+  pen.tokens(`tokens:${ctx.state.place}`, labels, tokens, { axis: "token", current, dimAfter });
   if (small && step !== "row")
-    pen.tokens(`tokens:${ctx.state.place}:again`, labels, tokens[1], { axis: "token", current, dimAfter });
+    pen.tokens(`tokens:${ctx.state.place}:again`, labels, again, { axis: "token", current, dimAfter });
 }
 
 // A column of whole numbers beside rows.
@@ -163,17 +150,15 @@ function drawTable(board) {
   const parent = `box:${ctx.state.place}.table`;
   const tableTip = [ctx.t("ends_table_tip", { rows: count })];
   pen.box(parent, table, { fill: "panel", stroke: "line", tip: tableTip, z: -1 });
-  pen.named(`m:${ctx.state.place}.E`, "E", [vocab, d], { ...table, w: rows.x - table.x - 0.2 * unit });
+  pen.titleAbove(`m:${ctx.state.place}.E`, "E", [vocab, d], { ...table, w: rows.x - table.x - 0.2 * unit });
   drawNumbers(board, `id:${side}`, numbers, ids, rows);
   const matrix = get("rows");
-  const cell = table.h / vocab;
-  const thick = clamp(cell - 1, 2, 1.2 * unit);
+  const stripOf = tableRows(table, vocab, unit);
   const space = rows.h / n;
-  const [highest, lowest] = [table.y + thick / 2, table.y + table.h - thick / 2];
-  const heightOf = (id) => clamp(table.y + (id + 0.5) * cell, highest, lowest);
   const drawnRows = new Set();
   for (let i = 0; i < n; i++) {
-    const y = heightOf(numbers[i]);
+    const strip = stripOf(numbers[i]);
+    const y = strip.y + strip.h / 2;
     const row = rows.y + (i + 0.5) * space;
     const current = i === line.current;
     const alpha = paleFrom(board, i) * idle * (current || n < 24 ? 0.85 : 0.5);
@@ -183,9 +168,9 @@ function drawTable(board) {
     if (drawnRows.has(numbers[i])) continue;
     drawnRows.add(numbers[i]);
     const tip = [ctx.t("ends_row_tip", { token: labels[i], id: formatCount(numbers[i]), rows: count })];
-    const strip = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const key = `row:${side}:${numbers[i]}`;
-    if (matrix) pen.matrix(key, rowRect(matrix, i), strip, { outline: null, parent, top: matrix.top, tip });
+    if (matrix)
+      pen.matrix(key, rowPart(matrix, i * matrix.cols), strip, { outline: null, parent, top: matrix.top, tip });
     else pen.box(`${key}:wait`, strip, { fill: "dim", strength: 0.5, radius: 0, parent });
   }
   const shared = ctx.data.header.boxes?.[`${ctx.state.place}.embedding`]?.shared_with;
@@ -236,15 +221,14 @@ function drawTimes(board) {
 const drawFactor = (factor) => String(Number(factor.toFixed(2)));
 
 function drawPlus(board) {
-  const { pen, key, get, ctx, positionsAt, sum, plus, equals, numbers, line, n, d, step, unit, positions, small } =
+  const { pen, key, get, ctx, positionsRect, sum, plus, equals, numbers, line, n, d, step, unit, positions, small } =
     board;
   const symbol = positions === "learned" ? "P" : "PE";
   const none = positions === "none";
-  const number = numbers.w + 0.3 * unit;
-  const titleWidth = positionsAt.w + (small ? 0.5 : 1.5) * unit;
+  const titleWidth = positionsRect.w + (small ? 0.5 : 1.5) * unit;
   if (step !== "plus") {
     if (small && step === "row") return;
-    if (!none) pen.coming(key("positions"), positionsAt, symbol, [n, d], titleWidth);
+    if (!none) pen.coming(key("positions"), positionsRect, symbol, [n, d], titleWidth);
     pen.coming(key("x"), sum, "x", [n, d]);
     return;
   }
@@ -254,8 +238,9 @@ function drawPlus(board) {
   if (!none) {
     pen.sign("emb:plus", "+", plus);
     const ids = ctx.data.about?.position_ids || Array.from({ length: n }, (_, i) => i);
-    if (number > unit) drawNumbers(board, "pos", ids, numbers, positionsAt, { parent: key("positions") });
-    pen.full(key("positions"), added, positionsAt, symbol, [n, d], { ...more, room: titleWidth });
+    const beside = { ...numbers, w: numbers.w - (small ? 0.25 : 0.3) * unit };
+    if (numbers.w > unit) drawNumbers(board, "pos", ids, beside, positionsRect, { parent: key("positions") });
+    pen.full(key("positions"), added, positionsRect, symbol, [n, d], { ...more, room: titleWidth });
   }
   pen.sign("emb:equals", "=", equals);
   pen.full(key("x"), x, sum, "x", [n, d], { ...more, pick: true, parent: [key("embedding"), key("positions")] });

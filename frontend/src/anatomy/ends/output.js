@@ -1,4 +1,4 @@
-import { BoardPen, NAME_SIZE, PALE, rowRect } from "./pen.js";
+import { Sheet, NAME_SIZE, PALE, rowPart, tableRows } from "../stage/sheet.js";
 import { clamp, fittingText, mathWidth } from "../stage/measure.js";
 import { allLogits, logitScale } from "./logits.js";
 import { outputPlan } from "./room.js";
@@ -11,7 +11,7 @@ import { INNER_STEPS } from "../../state/generated.js";
 export function outputBoard(ctx) {
   const plan = outputPlan(ctx);
   const { data, state } = ctx;
-  const pen = new BoardPen(ctx, "target");
+  const pen = new Sheet(ctx, "target");
   const steps = INNER_STEPS.output;
   const later = (step) => steps.indexOf(state.step) >= steps.indexOf(step);
   const get = (name) => data.matrix(`place.${name}`);
@@ -44,7 +44,7 @@ function drawHidden(board) {
   const look = { ...axes, alpha, pick: step === "hidden", room: nameWidth, nameAlpha: 1 };
   pen.full(key("hidden"), matrix, hidden, named, [m, d], look);
   const rowLook = { colAxis: "d_model", top: matrix?.top, parent: key("hidden"), rowLabels: [labels[t]] };
-  pen.matrix(key("hidden.row"), matrix && rowRect(matrix, t), strip, rowLook);
+  pen.matrix(key("hidden.row"), matrix && rowPart(matrix, t * matrix.cols), strip, rowLook);
   const y = hidden.y + ((t + 0.5) * hidden.h) / m;
   const lift = { colour: "target", tip: true, weight: 1.5 };
   if (small) {
@@ -56,7 +56,7 @@ function drawHidden(board) {
     pen.path("out:lift", [hidden.x + hidden.w + 2, y, ...way], { ...lift, round: 4 });
     return;
   }
-  pen.named("h", "h_t", [1, d], strip);
+  pen.titleAbove("h", "h_t", [1, d], strip);
   const turn = strip.x - board.rows.x + board.table.x - 1.4 * unit;
   const middle = strip.y + strip.h / 2;
   const way = [turn, y, turn, middle, strip.x - 4, middle];
@@ -79,17 +79,15 @@ function drawTable(board) {
   const parent = "box:output.table";
   const tableTip = [ctx.t(letter === "E" ? "ends_table_tip" : "ends_matrix_tip", { rows: count })];
   pen.box(parent, table, { fill: "panel", stroke: "line", alpha, tip: tableTip, z: -1, parent: "out:table:wait" });
-  pen.named("out:table", letter, [vocab, d], named, { alpha });
+  pen.titleAbove("out:table", letter, [vocab, d], named, { alpha });
   const matrix = get("rows");
-  const cell = table.h / vocab;
-  const thick = clamp(cell - 1, 2, 1.2 * unit);
+  const stripOf = tableRows(table, vocab, unit);
   ids.forEach((id, i) => {
-    const y = clamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
+    const rect = stripOf(id);
     const tip = [ctx.t("ends_row_tip", { token: words[i], id: formatCount(id), rows: count })];
-    const rect = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const look = { outline: null, alpha, top: matrix?.top, tip, parent };
-    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), rect, look);
-    const points = [table.x + table.w, y, rows.x - 0.15 * unit, rows.y + (i + 0.5) * slot];
+    if (matrix) pen.matrix(`out:row:${id}`, rowPart(matrix, i * matrix.cols), rect, look);
+    const points = [table.x + table.w, rect.y + rect.h / 2, rows.x - 0.15 * unit, rows.y + (i + 0.5) * slot];
     pen.path(`out:from:${id}`, points, { colour: "target", alpha: alpha * 0.8 });
   });
   const room = rows.w + (small ? 0 : 0.6 * unit);
@@ -131,7 +129,7 @@ function drawWords(board) {
   const share = { x: bar.x, y: y + slot * 0.2, w: bar.w * rest, h: slot * 0.6 };
   pen.box("out:others:bar", share, { fill: "dim", strength: 0.4, radius: 2 });
   const look = { size: 0.9, align: "right", colour: "dim" };
-  pen.text("out:others:number", probabilityText(rest), { ...rect, ...number }, look);
+  pen.text("out:others:number", probabilityText(rest), { x: number.x, y: rect.y, w: number.w }, look);
 }
 
 function drawHeadings(board, plain) {

@@ -1,4 +1,4 @@
-import { NAME_SIZE, insideOf, labelRoom, rimOf, rowRects } from "./pen.js";
+import { NAME_SIZE, insideOf, labelRoom, rimOf, rowRects, sideBySide } from "../stage/sheet.js";
 import { clamp } from "../stage/measure.js";
 
 // Sizes of the output board, in pixels, that all of its steps share.
@@ -35,7 +35,7 @@ export function outputPlan(ctx) {
     word: data.labels("target_out")[t],
   };
   plan.slots = plan.many + 2;
-  return { ...plan, ...(small ? narrowPlan(plan) : widePlan(plan)) };
+  return { ...plan, ...borderOf(plan), ...(small ? narrowPlan(plan) : widePlan(plan)) };
 }
 
 // Heights of a word's line and of the picture of all logits, in the height left for both.
@@ -47,88 +47,64 @@ function heightsOf({ unit, slots }, free, wantedHeight) {
 }
 
 function widePlan(plan) {
-  const { unit, inside, label, m, slots } = plan;
-  const lane = LANE * unit;
-  const left = inside.x + lane;
-  const right = inside.x + inside.w - lane;
+  const { unit, inside, label, m, slots, many } = plan;
   const roomy = inside.w > 56 * unit;
   const [gap, table, lines, word, number] = (roomy ? [3, 4, 3.4, 6.6, 4.4] : [2.4, 3.8, 3.4, 5.4, 4.4]).map(
     (size) => size * unit,
   );
-  const start = left + label + 0.6 * unit;
-  const free = right - start - gap - table - lines - word - number - 2 * unit;
+  const { left, right, top, foot } = borderOf(plan);
+  const free = right - left - label - gap - table - lines - word - number - 2.6 * unit;
   const [wide, real] = [Math.min(free * 0.27, 20 * unit), Math.min(free * 0.3, 22 * unit)];
-  const top = inside.y + NAME_SIZE * unit;
-  const foot = inside.y + inside.h - lane - NOTE * unit;
   const strip = 1.5 * unit;
   const fixed = strip + (NAME_SIZE + 0.5) * unit;
   const { picture, slot } = heightsOf(plan, foot - top - fixed, SLOT.wide * unit);
   const down = top + Math.max(0, (foot - top - fixed - slot * slots - picture) / 2);
   const row = Math.min(2 * unit, (foot - down - 1.3 * unit) / m);
-  const high = row * m;
-  const tableX = start + wide + gap;
-  const rowsX = tableX + table + lines;
-  const wordX = rowsX + real + 0.8 * unit;
-  const barX = wordX + word + 0.5 * unit;
-  const y = down + fixed;
-  return {
-    lanes: { left: inside.x + 0.3 * unit, right: right + 0.7 * unit, foot: inside.y + inside.h - 0.4 * unit },
-    tokens: { x: left, y: down, w: label, h: high },
-    hidden: { x: start, y: down, w: wide, h: high },
-    strip: { x: rowsX, y: down, w: real, h: strip },
-    table: { x: tableX, y, w: table, h: slot * plan.many },
-    rows: { x: rowsX, y, w: real, h: slot * plan.many },
-    word: { x: wordX, w: word },
-    bar: { x: barX, w: right - number - 0.5 * unit - barX },
-    number: { x: right - number - 0.2 * unit, w: number },
-    all: { x: barX, y: y + slots * slot, w: right - number - 0.5 * unit - barX, h: picture },
-    note: { x: left, y: foot, w: right - left },
-    slot,
-  };
+  const widths = { tokens: label, hidden: wide, gap, table, lines, strip: real, rows: real, word, number };
+  const upperLine = { x: left, y: down, h: row * m, unit };
+  const upper = sideBySide(upperLine, "tokens 0.6 hidden gap table lines strip", widths);
+  const start = upper.hidden.x + wide + gap;
+  const bars = right - start - table - lines - real - word - number - 1.8 * unit;
+  const lowerLine = { x: start, y: down + fixed, h: slot * many, unit };
+  const lower = sideBySide(lowerLine, "table lines rows 0.8 word 0.5 bar 0.3 number", { ...widths, bar: bars });
+  const all = { ...lower.bar, y: lower.bar.y + slots * slot, h: picture };
+  return { ...upper, ...lower, strip: { ...upper.strip, h: strip }, all, slot };
+}
+
+// What both layouts leave free at the borders: lanes for the way back, and the last line.
+function borderOf({ unit, inside }) {
+  const lane = LANE * unit;
+  const [left, right, end] = [inside.x + lane, inside.x + inside.w - lane, inside.y + inside.h];
+  const foot = end - lane - NOTE * unit;
+  const lanes = { left: inside.x + 0.3 * unit, right: right + 0.7 * unit, foot: end - 0.4 * unit };
+  return { left, right, top: inside.y + NAME_SIZE * unit, foot, lanes, note: { x: left, y: foot, w: right - left } };
 }
 
 function narrowPlan(plan) {
-  const { unit, inside, label, m, slots } = plan;
-  const lane = LANE * unit;
-  const left = inside.x + lane;
-  const right = inside.x + inside.w - lane;
+  const { unit, label, m, slots, many } = plan;
+  const { left, right, top, foot } = borderOf(plan);
   const [table, lines, number] = [1.5, 1.3, 3.9].map((size) => size * unit);
-  const top = inside.y + NAME_SIZE * unit;
-  const foot = inside.y + inside.h - lane - NOTE * unit;
   const strip = 1.2 * unit;
   const between = 1.4 * unit; // the slot of the next token
   const fixed = between + 1.1 * unit + strip + (NAME_SIZE + 0.3) * unit;
-  const rowsHeight = rowRects(m, unit);
   const least = SLOT.least * unit * slots + PICTURE.least * unit;
   const height = foot - top - fixed;
   const roomy = height - SLOT.small * unit * slots - PICTURE.small * unit;
   const tight = height - SLOT.least * unit * slots;
-  const high = Math.min(rowsHeight, Math.max(roomy, Math.min(height - least, 5 * unit), Math.min(tight, 2 * unit), 1));
+  const wanted = Math.max(roomy, Math.min(height - least, 5 * unit), Math.min(tight, 2 * unit), 1);
+  const high = Math.min(rowRects(m, unit), wanted);
   const { picture, slot } = heightsOf(plan, height - high, SLOT.small * unit);
   const free = right - left - table - lines - number - 1.1 * unit;
   const word = Math.min(6 * unit, free * 0.38);
   const real = (free - word) * 0.38;
-  const start = left + label + 0.5 * unit;
-  const rowsX = left + table + lines;
-  const wordX = rowsX + real + 0.3 * unit;
-  const barX = wordX + word + 0.4 * unit;
-  const stripY = top + high + between + 1.1 * unit;
-  const y = stripY + strip + (NAME_SIZE + 0.3) * unit;
-  const bar = { x: barX, w: right - number - 0.4 * unit - barX };
-  return {
-    lanes: { left: inside.x + 0.3 * unit, right: right + 0.7 * unit, foot: inside.y + inside.h - 0.4 * unit },
-    tokens: { x: left, y: top, w: label, h: high },
-    hidden: { x: start, y: top, w: right - start, h: high },
-    strip: { x: rowsX, y: stripY, w: real, h: strip },
-    table: { x: left, y, w: table, h: slot * plan.many },
-    rows: { x: rowsX, y, w: real, h: slot * plan.many },
-    word: { x: wordX, w: word },
-    bar,
-    number: { x: right - number, w: number },
-    all: { x: rowsX, y: y + slots * slot, w: bar.x + bar.w - rowsX, h: picture },
-    note: { x: left, y: foot, w: right - left },
-    slot,
-  };
+  const widths = { tokens: label, table, lines, rows: real, word, bar: free - word - real, number };
+  const hidden = right - left - label - 0.5 * unit;
+  const upper = sideBySide({ x: left, y: top, h: high, unit }, "tokens 0.5 hidden", { ...widths, hidden });
+  const lowerLine = { x: left, y: top + high + fixed, h: slot * many, unit };
+  const lower = sideBySide(lowerLine, "table lines rows 0.3 word 0.4 bar 0.4 number", widths);
+  const { rows, bar } = lower;
+  const all = { x: rows.x, y: rows.y + slots * slot, w: bar.x + bar.w - rows.x, h: picture };
+  return { ...upper, ...lower, strip: { ...rows, y: top + high + between + 1.1 * unit, h: strip }, all, slot };
 }
 
 // The height needed if items stand below each other; the same for all steps.

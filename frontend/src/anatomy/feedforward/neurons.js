@@ -1,18 +1,18 @@
-import { NAME_SIZE, PALE, numbersFit } from "../ends/pen.js";
+import { PALE, numbersFit } from "../stage/sheet.js";
 import { formatCell, formatCount } from "../format.js";
 import { activate } from "../arithmetic.js";
 import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
 
 // The effect of the non-linearity of feed-forward: its curve over its inputs, and the number of active neurons.
 
-export const BIAS = 1.5; // units for a row of biases between a weight matrix and its product
 const BINS = 30;
 
-// The non-linearity over the numbers it is applied to.
-export function activationCurve({ pen, ctx, unit, rowsTop, weights, relu, activation }, { x, w }, matrix) {
+// The non-linearity over the numbers it is applied to. base: the y of its axis; most: its height, at most.
+export function activationCurve(sheet, { x, w }, { base, most: room }, matrix) {
   if (!matrix) return;
-  const high = clamp(w * 0.8, 4 * unit, Math.min(weights, 11 * unit));
-  const base = rowsTop - (NAME_SIZE + BIAS) * unit - 1.2 * unit;
+  const { ctx, unit, config, colour } = sheet;
+  const { activation } = config;
+  const high = clamp(w * 0.8, 4 * unit, Math.min(room, 11 * unit));
   const head = base + 1.2 * unit - high;
   const top = head + 1.6 * unit;
   const wide = Math.min(w, 13 * unit);
@@ -29,23 +29,24 @@ export function activationCurve({ pen, ctx, unit, rowsTop, weights, relu, activa
   counts.forEach((count, i) => {
     const h = ((base - top) * 0.92 * count) / most;
     const positive = i >= BINS / 2;
-    const fill = positive ? { fill: pen.colour, strength: 0.35 } : { fill: "dim", strength: 0.22 };
+    const fill = positive ? { fill: colour, strength: 0.35 } : { fill: "dim", strength: 0.22 };
     const bin = { x: start + (i * wide) / BINS, y: base - h, w: wide / BINS - 0.5, h };
-    pen.box(`ff:bin:${i}`, bin, { ...fill, radius: 0, tip });
+    sheet.box(`ff:bin:${i}`, bin, { ...fill, radius: 0, tip });
   });
-  pen.path("ff:axis", [start, base, start + wide, base], { colour: "line" });
-  pen.path("ff:zero", [toX(0), top, toX(0), base], { colour: "line" });
+  sheet.path("ff:axis", [start, base, start + wide, base], { colour: "line" });
+  sheet.path("ff:zero", [toX(0), top, toX(0), base], { colour: "line" });
   const f = (value) => activate(value, activation);
-  const values = relu ? [-reach, 0, reach] : Array.from({ length: 41 }, (_, i) => (reach * (i - 20)) / 20);
+  const values =
+    activation === "relu" ? [-reach, 0, reach] : Array.from({ length: 41 }, (_, i) => (reach * (i - 20)) / 20);
   const points = values.flatMap((value) => [toX(value), base - ((base - top) * f(value)) / reach]);
-  pen.path("ff:curve", points, { colour: pen.colour, weight: 2.5, z: 1 });
+  sheet.path("ff:curve", points, { colour: colour, weight: 2.5, z: 1 });
   const name = { relu: "max(0, ·)", gelu: "GELU", swish: "swish" }[activation];
-  pen.math("ff:curve:name", name, { x: start, y: head, w: wide }, { parent: "ff:curve" });
+  sheet.math("ff:curve:name", name, { x: start, y: head, w: wide }, { parent: "ff:curve" });
   const third = wide / 3;
   const look = { size: 0.9, colour: "dim", parent: "ff:axis" };
   ["left", "center", "right"].forEach((align, i) => {
     const text = [`−${reach.toFixed(1)}`, "0", reach.toFixed(1)][i];
-    pen.text(`ff:axis:${align}`, text, { x: start + i * third, y: base + 0.1 * unit, w: third }, { ...look, align });
+    sheet.text(`ff:axis:${align}`, text, { x: start + i * third, y: base + 0.1 * unit, w: third }, { ...look, align });
   });
 }
 
@@ -56,12 +57,15 @@ function activeCount(matrix, row) {
   return count;
 }
 
-export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small, rowsTop, rows }, { x, w }, matrix) {
+export function activeNeurons(sheet, { x, y: rowsTop, w, h: rows }, matrix) {
   if (!matrix) return;
-  const sort = relu ? "kept" : "above";
+  const { ctx, unit, config, colour, slim, q } = sheet;
+  const { labels, n, late: line } = q;
+  const ff = config.d_ff;
+  const sort = config.activation === "relu" ? "kept" : "above";
   const space = rows / n;
-  const head = { x, y: rowsTop - NAME_SIZE * unit, w: w + (small ? 0.6 * unit : 0) };
-  pen.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.9 });
+  const head = { x, y: rowsTop - sheet.line, w: w + (slim ? 0.6 * unit : 0) };
+  sheet.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.9 });
   const size = Math.min(0.9, Math.max(ctx.big ? 0.6 : 0.9, (0.88 * space) / unit)); // large text: small before any goes
   const written = new Set(numbersFit(n, space, (1.02 / 0.9) * size * unit, line.current));
   const counts = labels.map((_, i) => activeCount(matrix, i));
@@ -78,11 +82,11 @@ export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small
     const about = { n: formatCount(count), total: formatCount(ff), token: labels[i], share };
     const tip = [ctx.t(`ends_${sort}_tip`, about)];
     const bar = { x, y: middle + (under ? 0.36 * unit : -thick / 2), w: ((w - number) * count) / most, h: thick };
-    pen.box(`ff:kept:${i}`, bar, { fill: pen.colour, strength: 0.65, radius: 1, alpha: pale, tip });
+    sheet.box(`ff:kept:${i}`, bar, { fill: colour, strength: 0.65, radius: 1, alpha: pale, tip });
     if (!written.has(i)) continue;
     const rect = { x, y: middle - (under ? 0.78 : 0.65 * size) * unit, w };
     const text = under ? fittingText([ctx.t(`ends_${sort}`, about), about.n], w, size * unit) : about.n;
     const look = { size, align: under ? "left" : "right", alpha: pale, parent: `ff:kept:${i}` };
-    pen.text(`ff:kept:${i}:n`, text, rect, look);
+    sheet.text(`ff:kept:${i}:n`, text, rect, look);
   }
 }

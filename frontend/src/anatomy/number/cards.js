@@ -10,6 +10,7 @@ const NOTE = 0.8;
 const PAD = 0.8;
 const GAP = 0.6;
 const SIGN = 1.7; // units for a sign in front of a card
+const SMALL = { size: SMALL_TEXT, colour: "dim" };
 const TALLEST = 7; // units of a strip below the cards
 
 // cards: [{name, value (text), note, sign, go, label, hue}]; they flow into as many lines as they need.
@@ -64,64 +65,66 @@ export function cardsPart(sheet, cards, w, noted = true) {
   return { least: total, best: total, draw };
 }
 
-// A whole row of numbers with one number outlined. heads: the names of its columns, if they have names.
-export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, heads, w }) {
+// A part below a line that says what it is. gap: between them.
+export function titledPart(sheet, name, title, part, { gap = 0, ...look } = /** @type {any} */ (SMALL)) {
+  const head = (look.size ?? 1) * LINE_HEIGHT * sheet.unit + gap;
+  const draw = (x, y, w, h) => {
+    sheet.text(name, title, x, y, w, look);
+    part.draw(x, y + head, w, h - head);
+  };
+  return { least: part.least + head, best: part.best + head, draw };
+}
+
+// A whole row of numbers with one number outlined. columns: the names of its columns, if they have names.
+export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, columns, w }) {
   const { unit } = sheet;
   const rows = sheet.stripRows(numbers.length);
-  const head = SMALL_TEXT * LINE_HEIGHT * unit;
   const cell = w / Math.min(64, numbers.length);
   const tall = rows === 1 ? 1.4 * unit : Math.min(cell, 1.1 * unit, (TALLEST * unit) / rows);
   const [low, high] = [Math.max(3, Math.min(cell, 0.3 * unit)), Math.max(4, tall)];
   const named = (m) =>
-    heads ? heads[m] : sheet.t("number_feature", { n: formatCount(m + 1), count: formatCount(numbers.length) });
+    columns ? columns[m] : sheet.t("number_feature", { n: formatCount(m + 1), count: formatCount(numbers.length) });
   const says = (m) => [title, named(m), formatNumber(numbers[m])];
-  return {
-    least: head + rows * Math.min(low, high),
-    best: head + rows * high,
-    draw: (x, y, wide, h) => {
-      sheet.text(`${name}.name`, title, x, y, wide, { size: SMALL_TEXT, colour: "dim" });
-      const more = { mark: at, origin, label: title, says, ramp, ...(pick ? { pick } : {}) };
-      sheet.strip(name, numbers, { x, y: y + head, w: wide }, (h - head) / rows, more);
-    },
-  };
+  const more = { mark: at, origin, label: title, says, ramp, ...(pick ? { pick } : {}) };
+  const draw = (x, y, wide, h) => sheet.strip(name, numbers, { x, y, w: wide }, h / rows, more);
+  return titledPart(sheet, `${name}.name`, title, { least: rows * Math.min(low, high), best: rows * high, draw });
+}
+
+// The axes of a line plot on a panel at `rect`: across(value) and up(value) are positions. x, y: [from, to]; right: what
+// is left free there.
+export function plotPanel(sheet, name, rect, /** @type {any} */ { x: [from, to], y: [low, top], right = 0 }) {
+  const pad = 0.7 * sheet.unit;
+  const plot = { x: rect.x + pad, y: rect.y + pad, w: rect.w - 2 * pad - right, h: rect.h - 2 * pad };
+  sheet.box(name, rect, { fill: "panel", radius: 4 });
+  const across = (value) => plot.x + (plot.w * (value - from)) / (to - from);
+  const up = (value) => plot.y + plot.h * (1 - (value - low) / (top - low || 1));
+  return { plot, across, up };
 }
 
 // The non-linearity around the number it is applied to.
 export function curvePart(sheet) {
   const { unit, computation, t, ramp } = sheet;
-  const head = SMALL_TEXT * LINE_HEIGHT * unit;
-  return {
-    least: head + 4 * unit,
-    best: head + 11 * unit,
-    draw: (x, y, w, h) => {
-      const end = Math.max(3, Math.ceil(Math.abs(computation.x) * 1.2));
-      const [lowest, highest] = [-end, end].map((value) => formatNumber(value).replace(/\.0+$/, ""));
-      const title = t("number_curve", { low: lowest, high: highest });
-      y = sheet.text("curve.name", title, x, y, w, { size: SMALL_TEXT, colour: "dim" });
-      const high = h - head;
-      const wide = Math.min(w, high * 2.4);
-      sheet.box("curve", { x, y, w: wide, h: high }, { fill: "panel", radius: 4 });
-      const pad = 0.7 * unit;
-      const plot = { x: x + pad, y: y + pad, w: wide - 2 * pad, h: high - 2 * pad };
-      const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[computation.sort] * end;
-      const across = (value) => plot.x + (plot.w * (value + end)) / (2 * end);
-      const up = (value) => plot.y + plot.h * (1 - (value - low) / (end - low));
-      const axis = { colour: "dim", weight: 1, dash: true };
-      sheet.path("curve.x", [plot.x, up(0), plot.x + plot.w, up(0)], axis);
-      sheet.path("curve.y", [across(0), plot.y, across(0), plot.y + plot.h], axis);
-      const count = computation.sort === "relu" ? 2 : 120;
-      const points = [];
-      for (let i = 0; i <= count; i++) {
-        const value = -end + (2 * end * i) / count;
-        points.push(across(value), up(activate(value, computation.sort)));
-      }
-      sheet.path("curve.line", points, { colour: ramp, weight: 2, z: 1 });
-      const [px, py, dot] = [across(computation.x), up(computation.free), 0.62 * unit];
-      sheet.path("curve.down", [px, up(0), px, py], { colour: "ink", weight: 1, z: 1 });
-      const at = { x: px - dot / 2, y: py - dot / 2, w: dot, h: dot };
-      sheet.box("curve.at", at, { fill: ramp, stroke: "ink", radius: dot, z: 2 });
-    },
+  const { x: input, activation, unswitched } = computation;
+  const end = Math.max(3, Math.ceil(Math.abs(input) * 1.2));
+  const [lowest, highest] = [-end, end].map((value) => formatNumber(value).replace(/\.0+$/, ""));
+  const draw = (x, y, w, h) => {
+    const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[activation] * end;
+    const ranges = { x: [-end, end], y: [low, end] };
+    const { plot, across, up } = plotPanel(sheet, "curve", { x, y, w: Math.min(w, h * 2.4), h }, ranges);
+    const axis = { colour: "dim", weight: 1, dash: true };
+    sheet.path("curve.x", [plot.x, up(0), plot.x + plot.w, up(0)], axis);
+    sheet.path("curve.y", [across(0), plot.y, across(0), plot.y + plot.h], axis);
+    const count = activation === "relu" ? 2 : 120;
+    const values = Array.from({ length: count + 1 }, (_, i) => -end + (2 * end * i) / count);
+    const points = values.flatMap((value) => [across(value), up(activate(value, activation))]);
+    sheet.path("curve.line", points, { colour: ramp, weight: 2, z: 1 });
+    const [px, py, dot] = [across(input), up(unswitched), 0.62 * unit];
+    sheet.path("curve.down", [px, up(0), px, py], { colour: "ink", weight: 1, z: 1 });
+    const at = { x: px - dot / 2, y: py - dot / 2, w: dot, h: dot };
+    sheet.box("curve.at", at, { fill: ramp, stroke: "ink", radius: dot, z: 2 });
   };
+  const title = t("number_curve", { low: lowest, high: highest });
+  return titledPart(sheet, "curve.name", title, { least: 4 * unit, best: 11 * unit, draw });
 }
 
 // Parts below each other, with the room they want shared out.

@@ -8,9 +8,9 @@ const WIDEST = 4.6;
 const HIGH = 1.5;
 const GAP = 0.15;
 
-// rows: [{numbers, text, kind, sign, more}]; heads: the headings of the columns (null: their numbers); mark: the
+// rows: [{numbers, text, kind, sign, more}]; columns: the headings of the columns (null: their numbers); mark: the
 // outlined column, or -1. A part as in dot.js, or null if the numbers would not be legible.
-export function cellsPart(sheet, rows, heads, w, mark = -1) {
+export function cellsPart(sheet, rows, columns, w, mark = -1) {
   const { unit } = sheet;
   const count = rows[0].numbers.length;
   if (count > MOST) return null;
@@ -32,7 +32,7 @@ export function cellsPart(sheet, rows, heads, w, mark = -1) {
     for (let from = 0; from < count; from += per) {
       const size = Math.min(per, count - from);
       for (let m = from; m < from + size; m++) {
-        const label = heads ? heads[m] : String(m + 1);
+        const label = columns ? columns[m] : String(m + 1);
         const marked = m === mark ? { colour: "ink", weight: 600 } : { colour: "dim" };
         const look = { size: 0.8, align: "center", ...marked };
         sheet.text(`at.${m}`, label, x + left + (m - from) * cell + 1, y, cell - 2, look);

@@ -2,7 +2,7 @@ import { formatSmall } from "../../core/format.js";
 import { formatCount, formatNumber } from "../format.js";
 import { largestTerms, runningSums } from "../arithmetic.js";
 import { cellsPart } from "./cells.js";
-import { stackedParts } from "./cards.js";
+import { plotPanel, stackedParts, titledPart } from "./cards.js";
 import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
 // How a product of a row and a column is drawn: short ones number by number, long ones as strips of colour, with the
@@ -113,46 +113,32 @@ function stripsPart(sheet, names, w) {
 // The sums of the first terms as a line, from 0 to the result.
 function runningPart(sheet) {
   const { unit, computation, t, ramp } = sheet;
-  const nameHeight = SMALL_TEXT * LINE_HEIGHT * unit;
-  return {
-    least: nameHeight + 3.2 * unit,
-    best: nameHeight + 7.5 * unit,
-    draw: (x, y, w, h) => {
-      const sums = runningSums(computation.products);
-      const count = computation.products.length;
-      const name = computation.bias === null ? "number_running" : "number_running_bias";
-      const title = t(name, { count: formatCount(count) });
-      y = sheet.text("sums.name", title, x, y, w, { size: SMALL_TEXT, colour: "dim" });
-      const high = h - nameHeight;
-      const end = computation.free ?? computation.value;
-      const label = formatNumber(end);
-      const labelWidth = widthOfText(label, SMALL_TEXT * unit) + 1.2 * unit;
-      sheet.box("sums", { x, y, w, h: high }, { fill: "panel", radius: 4 });
-      const stride = Math.max(1, Math.ceil(count / POINTS));
-      const taken = [];
-      for (let m = 0; m < count; m += stride) taken.push(m);
-      taken.push(count);
-      const values = [...taken.map((m) => sums[m]), end];
-      const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
-      const pad = 0.7 * unit;
-      const plot = { x: x + pad, w: w - 2 * pad - labelWidth, y: y + pad, h: high - 2 * pad };
-      const up = (value) => plot.y + plot.h * (1 - (value - low) / (top - low || 1));
-      const across = (m) => plot.x + (plot.w * m) / count;
-      sheet.path("sums.zero", [plot.x, up(0), plot.x + plot.w, up(0)], { colour: "dim", weight: 1, dash: true });
-      const points = taken.flatMap((m) => [across(m), up(sums[m])]);
-      if (computation.bias !== null) points.push(plot.x + plot.w, up(end));
-      sheet.path("sums.line", points, { colour: ramp, weight: 2, z: 1 });
-      const dot = 0.5 * unit;
-      const at = { x: plot.x + plot.w - dot / 2, y: up(end) - dot / 2, w: dot, h: dot };
-      sheet.box("sums.end", at, { fill: ramp, radius: dot, z: 2 });
-      const line = SMALL_TEXT * LINE_HEIGHT * unit;
-      const beside = Math.max(y, Math.min(y + high - line, up(end) - line / 2));
-      sheet.text("sums.value", label, plot.x + plot.w + 0.5 * unit, beside, labelWidth, {
-        size: SMALL_TEXT,
-        weight: 600,
-      });
-    },
+  const { products, bias, unswitched, value } = computation;
+  const count = products.length;
+  const draw = (x, y, w, h) => {
+    const sums = runningSums(products);
+    const end = unswitched ?? value;
+    const label = formatNumber(end);
+    const labelWidth = widthOfText(label, SMALL_TEXT * unit) + 1.2 * unit;
+    const stride = Math.max(1, Math.ceil(count / POINTS));
+    const taken = Array.from({ length: Math.ceil(count / stride) }, (_, i) => i * stride).concat(count);
+    const values = [...taken.map((m) => sums[m]), end, 0];
+    const ranges = { x: [0, count], y: [Math.min(...values), Math.max(...values)], right: labelWidth };
+    const { plot, across, up } = plotPanel(sheet, "sums", { x, y, w, h }, ranges);
+    const right = plot.x + plot.w;
+    sheet.path("sums.zero", [plot.x, up(0), right, up(0)], { colour: "dim", weight: 1, dash: true });
+    const points = taken.flatMap((m) => [across(m), up(sums[m])]);
+    if (bias !== null) points.push(right, up(end));
+    sheet.path("sums.line", points, { colour: ramp, weight: 2, z: 1 });
+    const dot = 0.5 * unit;
+    const at = { x: right - dot / 2, y: up(end) - dot / 2, w: dot, h: dot };
+    sheet.box("sums.end", at, { fill: ramp, radius: dot, z: 2 });
+    const line = SMALL_TEXT * LINE_HEIGHT * unit;
+    const beside = Math.max(y, Math.min(y + h - line, up(end) - line / 2));
+    sheet.text("sums.value", label, right + 0.5 * unit, beside, labelWidth, { size: SMALL_TEXT, weight: 600 });
   };
+  const title = t(bias === null ? "number_running" : "number_running_bias", { count: formatCount(count) });
+  return titledPart(sheet, "sums.name", title, { least: 3.2 * unit, best: 7.5 * unit, draw });
 }
 
 // The largest terms, the others together and the bias, each with a bar as long as its share.
@@ -163,10 +149,8 @@ function listPart(sheet, names, most) {
   const rest = products.length - largest.length;
   const othersSum = rest ? computation.sum - largest.reduce((sum, m) => sum + products[m], 0) : 0;
   const row = LINE_HEIGHT * unit;
-  const high = row * (1 + largest.length + (rest ? 1 : 0) + (bias === null ? 0 : 1)) + 0.3 * unit;
+  const high = row * (largest.length + (rest ? 1 : 0) + (bias === null ? 0 : 1));
   const draw = (x, y, w) => {
-    const title = t(rest ? "number_largest" : "number_all_terms");
-    y = sheet.text("list", title, x, y, w, { weight: 600 }) + 0.3 * unit;
     const bars = Math.min(4 * unit, w * 0.14);
     const free = w - bars - 0.6 * unit;
     const scale = Math.max(Math.abs(othersSum), Math.abs(bias || 0), ...largest.map((m) => Math.abs(products[m]))) || 1;
@@ -192,5 +176,6 @@ function listPart(sheet, names, most) {
     if (rest) line("others", othersSum, t(rest === 1 ? "number_other" : "number_others", about), more);
     if (bias !== null) line("bias", bias, t("number_bias", { value: formatNumber(bias) }), more);
   };
-  return { least: high, best: high, draw };
+  const title = t(rest ? "number_largest" : "number_all_terms");
+  return titledPart(sheet, "list", title, { least: high, best: high, draw }, { weight: 600, gap: 0.3 * unit });
 }

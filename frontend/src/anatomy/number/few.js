@@ -3,8 +3,7 @@ import { factorName } from "./equation.js";
 import { rowOf } from "./operands.js";
 import { sideOf } from "../panel/facts.js";
 import { cellsPart } from "./cells.js";
-import { cardsPart, curvePart, rowPart, stackedParts } from "./cards.js";
-import { LINE_HEIGHT } from "./sheet.js";
+import { cardsPart, curvePart, rowPart, stackedParts, titledPart } from "./cards.js";
 
 // The drawing below a number that is computed from a few others: a card for each, and their rows. tools: see
 // numberParts.
@@ -42,14 +41,14 @@ export function sentencePart(sheet, text, w) {
 }
 
 // The row of a matrix with the number, as a strip; the number itself is outlined, or the one at `mark`.
-function rowIn(tools, name, { mark = tools.computation.col, pick, options, heads } = /** @type {any} */ ({})) {
+function rowIn(tools, name, { mark = tools.computation.col, pick, options, columns } = /** @type {any} */ ({})) {
   const { sheet, w, t, read, token, computation, state } = tools;
   const matrix = read(name, options);
   const numbers = rowOf(matrix, computation.row);
   const title = t("number_strip", { name: t(`number_name_${name}`), token, count: formatCount(matrix.cols) });
   const origin = `${matrix.id}|row|${computation.row}`;
   const ramp = sideOf(state.place, name);
-  return rowPart(sheet, `row.${name}`, numbers, { title, at: mark, origin, pick, ramp, heads, w });
+  return rowPart(sheet, `row.${name}`, numbers, { title, at: mark, origin, pick, ramp, columns, w });
 }
 
 // -- a few numbers ---------------------------------------------------------------------------------------------------
@@ -96,10 +95,10 @@ function lookupParts(tools) {
 }
 
 function scaleParts(tools) {
-  const { a, made, depth, root, plain, factor } = tools.computation;
+  const { a, kind, depth, root, plain, factor } = tools.computation;
   const text = `√${depth} = ${formatNumber(root)}`;
   const by =
-    made === "divide"
+    kind === "divide"
       ? card(tools, "root", text, { values: { depth }, kind: "math", sign: "÷" })
       : card(tools, plain ? "unscaled" : "factor", factorName(factor), { sign: "×" });
   const cards = [linkedCard(tools, "dot", a), by, resultCard(tools, "scaled")];
@@ -120,17 +119,9 @@ function keyRows(tools, names) {
     return { numbers, text, more };
   });
   const cells = cellsPart(sheet, rows, labels("key"), w, computation.col);
-  if (cells) return [titledPart(tools, cells, t("number_row_of", { token }))];
-  return names.map((name, i) => rowIn(tools, name, { options: own, pick: picks[i], heads: labels("key") }));
-}
-
-function titledPart({ sheet, w }, part, text) {
-  const head = (LINE_HEIGHT + 0.3) * sheet.unit;
-  const draw = (x, y, wide, h) => {
-    sheet.text("titled", text, x, y, w, { weight: 600 });
-    part.draw(x, y + head, wide, h - head);
-  };
-  return { least: part.least + head, best: part.best + head, draw };
+  const look = { weight: 600, gap: 0.3 * sheet.unit };
+  if (cells) return [titledPart(sheet, "titled", t("number_row_of", { token }), cells, look)];
+  return names.map((name, i) => rowIn(tools, name, { options: own, pick: picks[i], columns: labels("key") }));
 }
 
 function maskParts(tools) {
@@ -167,11 +158,11 @@ function normParts(tools) {
 
 function activationParts(tools) {
   const { sheet, computation, t } = tools;
-  const { x, free, sort, silenced } = computation;
-  const note = t(`number_card_${sort}_note`, { share: formatNumber(x ? free / x : 0.5) }); // Φ(x) or σ(x)
+  const { x, unswitched, activation, silenced } = computation;
+  const note = t(`number_card_${activation}_note`, { share: formatNumber(x ? unswitched / x : 0.5) }); // Φ(x) or σ(x)
   const hue = silenced ? {} : { hue: sheet.ramp };
-  const cards = [linkedCard(tools, "input", x), card(tools, sort, free, { note, sign: "→", ...hue })];
-  const sentence = silenced ? t("number_silenced", { value: formatNumber(free) }) : null;
+  const cards = [linkedCard(tools, "input", x), card(tools, activation, unswitched, { note, sign: "→", ...hue })];
+  const sentence = silenced ? t("number_silenced", { value: formatNumber(unswitched) }) : null;
   const strip = rowIn(tools, "activation", { pick: alongRow(tools) });
   return cardVariants(tools, cards, [curvePart(sheet), strip], sentence);
 }
@@ -217,7 +208,7 @@ function plusParts(tools) {
   const angle = wave && `${position} ÷ 10000^(${wave.even}/${config.d_model})`;
   const learned = config.positions === "learned" ? t("number_card_learned") : "";
   const switches = switched ? t("number_card_switched") : null;
-  const note = switches || (wave ? t("number_card_wave", { wave: wave.sort, angle }) : learned);
+  const note = switches || (wave ? t("number_card_wave", { wave: wave.name, angle }) : learned);
   const about = { note: config.positions === "none" ? "" : note, values: { position: formatCount(position) } };
   const cards = [
     linkedCard(tools, "embedding", a),

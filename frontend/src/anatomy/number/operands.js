@@ -5,7 +5,7 @@ import { positionWave, probabilityOf, softmaxOf, sumOf } from "../arithmetic.js"
 
 // The number in a cell of a step, the numbers it is computed from, and where each of them comes from.
 
-const PROJECTED = { queries: ["W_q", "b_q", "Q"], keys: ["W_k", "b_k", "K"], values: ["W_v", "b_v", "V"] };
+const PROJECTED = { queries: ["W_q", "Q"], keys: ["W_k", "K"], values: ["W_v", "V"] };
 
 // The matrix that a step makes. name: in the place's pack; file: the end of its key in the drawing; sign: the letter
 // its numbers go by; rows, cols: what they count; own: it is one head's.
@@ -21,7 +21,8 @@ export function matrixOfStep(state, config) {
     const [name, sign] = { row: ["rows", "E"], times: ["embedding", "e"], plus: ["x", "x"] }[step];
     return made(name, sign, "query", "d_model");
   }
-  if (step === "x" && cross && state.matrix === "memory") return made("memory", "m", "key", "d_model");
+  if (step === "x" && cross && state.zoom === "number" && state.matrix === "memory")
+    return made("memory", "m", "key", "d_model");
   if (step === "norm")
     return config.norm === "pre" ? made("normed", "z", "query", "d_model") : made("leaves", "y", "query", "d_model");
   if (step === "project" || step === "split") {
@@ -31,22 +32,22 @@ export function matrixOfStep(state, config) {
     const cols = splits ? width : `heads_${width}`;
     return made(name, name[0], name === "queries" ? "query" : "key", cols, { own: splits });
   }
-  const scores = (name, sign) => made(name, sign, "query", "key", { own: true, file: "scores" });
-  const simple = {
-    x: () => made("x", "x", "query", "d_model"),
-    add: () => made("sum", "s", "query", "d_model"),
-    dot: () => scores("dot", "s"),
-    scale: () => scores("scaled", "s"),
-    mask: () => scores("scores", "s"),
-    softmax: () => made("weights", "w", "query", "key", { own: true }),
-    values: () => made("head_outputs", "o", "query", "d_head", { own: true }),
-    concat: () => made("concat", "o", "query", "d_model"),
-    output: () => made("update", "u", "query", "d_model"),
-    inner: () => made("pre", "p", "query", "d_ff"),
-    activation: () => made("activation", "a", "query", "d_ff"),
-    outer: () => made("update", "u", "query", "d_model"),
-  };
-  return simple[step]();
+  const ofHead = { own: true, file: "scores" };
+  const [name, sign, cols, more] = {
+    x: ["x", "x", "d_model"],
+    add: ["sum", "s", "d_model"],
+    dot: ["dot", "s", "key", ofHead],
+    scale: ["scaled", "s", "key", ofHead],
+    mask: ["scores", "s", "key", ofHead],
+    softmax: ["weights", "w", "key", { own: true }],
+    values: ["head_outputs", "o", "d_head", { own: true }],
+    concat: ["concat", "o", "d_model"],
+    output: ["update", "u", "d_model"],
+    inner: ["pre", "p", "d_ff"],
+    activation: ["activation", "a", "d_ff"],
+    outer: ["update", "u", "d_model"],
+  }[step];
+  return made(name, sign, "query", cols, more);
 }
 
 // The side whose tokens an axis counts.
@@ -86,25 +87,15 @@ export function tableOf(id, name, numbers, rows, cols, { top = 0, axes = ["", ""
   const range = finite.length ? [Math.min(...finite), Math.max(...finite)] : [0, 0];
   const masked = finite.length < numbers.length;
   const at = (row, col) => numbers[row * cols + col];
-  const size = { rows, cols, shape: [rows, cols], axes };
-  return {
-    id,
-    name,
-    data: numbers,
-    ...size,
-    at,
-    top: top || Math.max(-range[0], range[1]) || 1,
-    masked,
-    exact: true,
-    range,
-  };
+  const size = { rows, cols, shape: [rows, cols], axes, masked, range, exact: true };
+  return { id, name, data: numbers, at, top: top || Math.max(-range[0], range[1]) || 1, ...size };
 }
 
 export const rowOf = (matrix, row) => Float64Array.from({ length: matrix.cols }, (_, col) => matrix.at(row, col));
 const columnOf = (matrix, col) => Float64Array.from({ length: matrix.rows }, (_, row) => matrix.at(row, col));
 
 // The number in a cell and how it is computed: the matrix (of: its description, key), the arithmetic of its
-// step (made: its sort; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting:
+// step (kind; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting:
 // true} while numbers are on their way. from(m): the state that shows where the m-th number used comes from; null:
 // nowhere else.
 export function operandsOf(state, data, { row, col }) {
@@ -142,7 +133,7 @@ function givenNumber({ state, data, row, col, description }) {
   else if (place === "decoder.self") before = { place: "target", step: "plus" };
   // With pre-norm each stack ends in one more LayerNorm.
   const normed = norm === "pre" && (description.name === "memory" || place === "output");
-  return { made: "given", before, normed, from: () => ({ ...before, row, col }) };
+  return { kind: "given", before, normed, from: () => ({ ...before, row, col }) };
 }
 
 function addedNumber({ read, row, col, state }) {
@@ -162,10 +153,24 @@ function normedNumber({ read, row, col, state, data }) {
   return { ...result, input: inputName, from: (m) => ({ step, row, col: m, matrix: "queries" }) };
 }
 
-// Row of a matrix times column of another. skipped: a switch puts another number in the place of the sum: `put`, or 0.
+// A number of x W + b. input: the name of x; step: the one that makes x; matrix: as which its rows are looked at.
+function linearNumber(
+  { read, row, col, about },
+  input,
+  weights,
+  step,
+  { matrix = undefined, ...more } = /** @type {any} */ ({}),
+) {
+  const [a, b, bias] = [read(input), read(weights), read("b" + weights.slice(1))];
+  if (!allOf(a, b, bias)) return null;
+  const from = (m) => ({ step, row, col: m, ...(matrix && { matrix }) });
+  return productOf(a, row, b, col, bias.at(0, col), from, { input, skipped: about.skipped, ...more });
+}
+
+// Row of a matrix times column of another. skipped: a switch replaces the sum by `instead`, or 0.
 function productOf(a, row, b, col, bias, from, more) {
   const result = { ...dotProduct(rowOf(a, row), columnOf(b, col), bias), from, ...more };
-  return result.skipped ? { ...result, free: result.value, value: result.put ?? 0, tolerance: 0 } : result;
+  return result.skipped ? { ...result, unswitched: result.value, value: result.instead ?? 0, tolerance: 0 } : result;
 }
 
 function attentionNumber(tell) {
@@ -179,14 +184,11 @@ function attentionNumber(tell) {
     norm: () => normedNumber(tell),
     add: () => addedNumber(tell),
     project: () => {
-      const [weights, biases, letter] = PROJECTED[description.name];
+      const [weights, letter] = PROJECTED[description.name];
       const remembered = state.place === "decoder.cross" && description.name !== "queries";
       const input = remembered ? "memory" : config.norm === "pre" ? "normed" : "x";
-      const [a, b, bias] = [read(input), read(weights), read(biases)];
-      if (!allOf(a, b, bias)) return null;
-      const step = input === "normed" ? "norm" : "x";
-      const from = (m) => ({ step, matrix: remembered ? "memory" : "queries", row, col: m });
-      return productOf(a, row, b, col, bias.at(0, col), from, { input, letter });
+      const more = { matrix: remembered ? "memory" : "queries", letter, skipped: undefined };
+      return linearNumber(tell, input, weights, input === "normed" ? "norm" : "x", more);
     },
     split: () => {
       const width = description.cols === "d_head" ? config.d_head : config.d_k;
@@ -194,7 +196,7 @@ function attentionNumber(tell) {
       const at = head * width + col;
       if (!matrix) return null;
       const from = () => ({ step: "project", row, col: at, matrix: description.name });
-      return { made: "split", value: matrix.at(row, at), tolerance: 0, at, width, head, from };
+      return { kind: "split", value: matrix.at(row, at), tolerance: 0, at, width, head, from };
     },
     dot: () => {
       const [q, k] = [read("queries", headChoice), read("keys", { head, transposed: true })];
@@ -235,7 +237,7 @@ function attentionNumber(tell) {
       if (!allOf(weights, values)) return null;
       const from = (m, second) =>
         second ? { step: "split", matrix: "values", row: m, col } : { step: "softmax", row, col: m };
-      const switched = about.replaced?.[head] ? { skipped: true, put: stored } : { skipped: about.zero[head] };
+      const switched = about.replaced?.[head] ? { skipped: true, instead: stored } : { skipped: about.zero[head] };
       return productOf(weights, row, values, col, null, from, { ...switched, keys: true });
     },
     concat: () => {
@@ -243,14 +245,9 @@ function attentionNumber(tell) {
       const heads = read("head_outputs", { head: at.head });
       if (!heads) return null;
       const from = () => ({ step: "values", row, ...at });
-      return { made: "concat", value: heads.at(row, at.col), tolerance: 0, at, from };
+      return { kind: "concat", value: heads.at(row, at.col), tolerance: 0, at, from };
     },
-    output: () => {
-      const [a, b, bias] = [read("concat"), read("W_o"), read("b_o")];
-      if (!allOf(a, b, bias)) return null;
-      const from = (m) => ({ step: "concat", row, col: m });
-      return productOf(a, row, b, col, bias.at(0, col), from, { skipped: about.skipped, letter: "O" });
-    },
+    output: () => linearNumber(tell, "concat", "W_o", "concat", { letter: "O" }),
   };
   return steps[step]();
 }
@@ -271,29 +268,20 @@ function hiddenNumber({ state, data, row, col }, hidden) {
 function feedForwardNumber(tell) {
   const { state, data, read, row, col, about } = tell;
   const pre = data.config.norm === "pre";
+  const input = pre ? "normed" : "x";
   const steps = {
     x: () => givenNumber(tell),
     norm: () => normedNumber(tell),
     add: () => addedNumber(tell),
-    inner: () => {
-      const [a, b, bias] = [read(pre ? "normed" : "x"), read("W_1"), read("b_1")];
-      if (!allOf(a, b, bias)) return null;
-      const from = (m) => ({ step: pre ? "norm" : "x", row, col: m });
-      return productOf(a, row, b, col, bias.at(0, col), from, { input: pre ? "normed" : "x", letter: "1" });
-    },
+    inner: () => linearNumber(tell, input, "W_1", pre ? "norm" : "x", { letter: "1", skipped: undefined }),
     activation: () => {
-      const input = read("pre");
-      if (!input) return null;
+      const before = read("pre");
+      if (!before) return null;
       const silenced = (about.silenced || []).includes(col);
-      const result = activationOf(input.at(row, col), data.config.activation, silenced);
+      const result = activationOf(before.at(row, col), data.config.activation, silenced);
       return { ...result, from: () => ({ step: "inner", row, col }) };
     },
-    outer: () => {
-      const [a, b, bias] = [read("activation"), read("W_2"), read("b_2")];
-      if (!allOf(a, b, bias)) return null;
-      const from = (m) => ({ step: "activation", row, col: m });
-      return productOf(a, row, b, col, bias.at(0, col), from, { skipped: about.skipped, letter: "2" });
-    },
+    outer: () => linearNumber(tell, "activation", "W_2", "activation", { letter: "2" }),
   };
   return steps[state.step]();
 }
@@ -304,7 +292,7 @@ function embeddingNumber({ state, data, read, row, col, about }) {
   if (!rows) return null;
   const values = rowOf(state.step === "plus" ? read("x") : state.step === "times" ? read("embedding") : rows, row);
   const side = sideOfAxis(state, "query");
-  if (state.step === "row") return { made: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
+  if (state.step === "row") return { kind: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
   if (state.step === "times") {
     const scaled = multiply(rows.at(row, col), about.factor);
     const root = { depth: config.d_model, scaled: config.embedding_scale };
@@ -350,7 +338,7 @@ function outputNumber(tell) {
   const id = step === "probabilities" ? ids[t][row] : chosen[t];
   const result = probabilityOf(logits.data, id);
   const probabilities = columnOf(drawnMatrix(state, data, description), col);
-  const decided = step === "probabilities" ? {} : { made: step, stored: chosen_probability[t] };
+  const decided = step === "probabilities" ? {} : { kind: step, stored: chosen_probability[t] };
   const beyond = step !== "probabilities" && words.rank >= words.ids.length; // its logit is none of those drawn
   const from = () => (beyond ? null : { step: "logits", row, col: 0 });
   return { ...result, ...decided, words, probabilities, from };

@@ -7,7 +7,7 @@ import { cardsPart, stackedParts, tablePart } from "./cards.js";
 import { FEW, card, linkedCard, sentencePart } from "./few.js";
 import { widthOfText } from "./sheet.js";
 
-// The drawings below a number, for every sort of computation: variants, the best first.
+// The drawings below a number, for every kind of computation: variants, the best first.
 
 const PARTS = {
   ...FEW,
@@ -23,11 +23,11 @@ export function numberParts(sheet, w) {
   const { state, data } = ctx;
   const labels = (axis) => data.labels(sideOfAxis(state, axis));
   const read = (name, options) => data.matrix(`place.${name}`, options);
-  const { of, row, made } = computation;
+  const { of, row, kind } = computation;
   const token = of.rows === "word" ? data.labels("target_in")[state.t] : labels(of.rows)[row];
   const { config } = data;
   const tools = { sheet, computation, w, t, state, data, config, labels, own: { head: state.head }, read, token };
-  return [...PARTS[made](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
+  return [...PARTS[kind](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
 }
 
 const WORD = "number_b_word";
@@ -68,9 +68,9 @@ function dotParts(tools) {
   const names = { a: first, b: second, terms: computation.keys ? labels("key") : null };
   const variants = dotVariants(sheet, names, w);
   if (!computation.skipped) return variants;
-  const { free, put } = computation;
-  const key = put !== undefined ? "number_elsewhere" : state.step === "values" ? "number_zero" : "number_skipped";
-  const text = t(key, { value: formatNumber(free), put: formatNumber(put ?? 0) });
+  const { unswitched, instead } = computation;
+  const key = instead !== undefined ? "number_elsewhere" : state.step === "values" ? "number_zero" : "number_skipped";
+  const text = t(key, { value: formatNumber(unswitched), put: formatNumber(instead ?? 0) });
   return variants.map((variant) => stackedParts([sentencePart(sheet, text, w), variant], 0.8 * sheet.unit));
 }
 
@@ -140,7 +140,7 @@ function probabilityTable(tools) {
 function probabilityParts(tools) {
   const { sheet, computation, w } = tools;
   const table = probabilityTable(tools);
-  if (computation.made === "probability") return [table];
+  if (computation.kind === "probability") return [table];
   return [stackedParts([sentencePart(sheet, chosenText(tools), w), table], 0.6 * sheet.unit)];
 }
 

@@ -15,205 +15,185 @@ function mathEl(tag, attributes, ...children) {
   const element = document.createElementNS(NAMESPACE, tag);
   for (const [name, value] of Object.entries(attributes || {}))
     if (value !== null && value !== undefined) element.setAttribute(name, String(value));
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children);
   return element;
 }
 
-// A letter stands in italics, a word upright; both in faces for text (anatomy.css): not all systems have faces for
-// mathematics.
-const nameOf = (text) => mathEl("mi", { mathvariant: "normal", class: text.length > 1 ? "hs-an-word" : null }, text);
-const numberOf = (value) => mathEl("mn", null, String(value));
-const signOf = (text, more) => mathEl("mo", more, text);
-const rowOf = (...children) => mathEl("mrow", null, ...children);
-const subscript = (base, index) => mathEl("msub", null, base, index);
-const superscript = (base, power) => mathEl("msup", null, base, power);
-const rootOf = (inside) => mathEl("msqrt", null, inside);
-const fraction = (top, bottom) => mathEl("mfrac", null, top, bottom);
-const equals = () => signOf("=");
-const plus = () => signOf("+", { form: "infix" }); // also at the beginning of a part
-const comma = () => signOf(",", { separator: "true" });
+const sign = (text, more = {}) => mathEl("mo", more, text);
+const fence = (text) => sign(text, { stretchy: "false" });
 const gap = (width) => mathEl("mspace", { width: `${width}em` });
-const fence = (text) => signOf(text, { stretchy: "false" });
-const inParentheses = (...children) => rowOf(fence("("), ...children, fence(")"));
 // Around a fraction: a larger bracket, lowered to its middle, for only fonts for mathematics let brackets grow.
-const largeBracket = (text) => signOf(text, { stretchy: "false", class: "hs-an-high" });
-const highBracket = (text) => mathEl("mpadded", { voffset: "-0.26em" }, largeBracket(text));
-const inHighParentheses = (...children) => rowOf(highBracket("("), ...children, highBracket(")"));
-const applyTo = (name, ...children) => rowOf(nameOf(name), signOf("\u2061"), inParentheses(...children));
-const listOf = (items) => items.flatMap((item, i) => (i ? [comma(), item] : [item]));
-const tableOf = (rows) =>
-  mathEl("mtable", { class: "hs-an-rows" }, ...rows.map((row) => mathEl("mtr", null, mathEl("mtd", null, ...row))));
+const highBracket = (text) =>
+  mathEl("mpadded", { voffset: "-0.26em" }, sign(text, { stretchy: "false", class: "hs-an-high" }));
+const SIGNS = {
+  "+": () => sign("+", { form: "infix" }), // also at the beginning of a part
+  ",": () => sign(",", { separator: "true" }),
+  "<": () => sign("<", { lspace: 0, rspace: 0 }),
+  "~": () => gap(0.15),
+  ";": () => gap(0.4),
+};
+const TOKENS = /\\frac|\{[\w.]+\||[A-Za-z]+|[\u0370-\u03ff]|\d+(?:\.\d+)?|./gsu;
 
-// part("scale", ...children): highlighted if the step has that name.
-function partMaker(step) {
-  const lit = (name) => (name === step ? "hs-an-lit" : null);
-  return (name, ...children) => mathEl("mrow", { "data-part": name, class: lit(name) }, ...children);
+// An equation written as "head_i = {split|(Q_i, K_i)} \\frac{a}{b}": _ and ^ as in LaTeX, √{} a root, ∑{n} a sum from
+// j = 1 to n, {name|...} a named part, ~ and ; small gaps. A name right before a bracket is a function. step: the part
+// that is highlighted. Returns MathML elements.
+function mathOf(text, step = "") {
+  const tokens = text.match(TOKENS) || [];
+  let at = 0;
+  const until = (end) => {
+    const nodes = [];
+    for (; at < tokens.length && tokens[at] !== end;) nodes.push(...term());
+    at++;
+    return nodes;
+  };
+  const row = (nodes) => (nodes.length === 1 ? nodes[0] : mathEl("mrow", {}, ...nodes));
+  const group = () => row(tokens[at] === "{" ? (at++, until("}")) : [atom()]);
+  const bracketed = () => {
+    at++;
+    const nodes = until(")");
+    const bracket = nodes.some(({ localName }) => localName === "mfrac") ? highBracket : fence;
+    return mathEl("mrow", {}, bracket("("), ...nodes, bracket(")"));
+  };
+  function atom() {
+    if (tokens[at] === "(") return bracketed();
+    const token = tokens[at++];
+    if (token === "{") return mathEl("mrow", {}, ...until("}"));
+    if (token.startsWith("{")) {
+      const name = token.slice(1, -1);
+      return mathEl("mrow", { "data-part": name, class: name === step ? "hs-an-lit" : null }, ...until("}"));
+    }
+    if (token === "\\frac") return mathEl("mfrac", {}, group(), group());
+    if (token === "√") return mathEl("msqrt", {}, group());
+    if (token === "∑") {
+      const sum = sign("∑", { movablelimits: "false", largeop: "false", class: "hs-an-sum" });
+      return mathEl("munderover", {}, sum, mathEl("mrow", {}, ...mathOf("j = 1")), group());
+    }
+    if (/^\d/.test(token)) return mathEl("mn", {}, token);
+    if (/^[A-Za-z\u0370-\u03ff]/.test(token)) {
+      // A letter stands in italics, a word upright; both in faces for text (anatomy.css): not all systems have faces for
+      // mathematics.
+      const name = mathEl("mi", { mathvariant: "normal", class: token.length > 1 ? "hs-an-word" : null }, token);
+      return tokens[at] === "(" ? mathEl("mrow", {}, name, sign("\u2061"), bracketed()) : name;
+    }
+    if ("[]|".includes(token)) return fence(token);
+    return (SIGNS[token] || (() => sign(token)))();
+  }
+  function term() {
+    if (/\s/.test(tokens[at])) {
+      at++;
+      return [];
+    }
+    let node = atom();
+    for (; tokens[at] === "_" || tokens[at] === "^";)
+      node = mathEl(tokens[at++] === "_" ? "msub" : "msup", {}, node, group());
+    return [node];
+  }
+  return until(null);
 }
-
-// A function whose name alone is the part, so that its argument can be highlighted separately.
-const applied = (part, name, word, ...children) => [part(name, nameOf(word)), inParentheses(...children)];
-
-const projected = (name, input, letter) => [
-  ...[nameOf(name), equals(), input, gap(input.textContent.length > 1 ? 0.15 : 0)],
-  ...[superscript(nameOf("W"), nameOf(letter)), plus(), superscript(nameOf("b"), nameOf(letter))],
-];
 
 // The output of a sub-layer: LayerNorm(x + Sublayer(x)), or with pre-norm x + Sublayer(LayerNorm(x)) (section 3.1),
 // without the parts that the model does not have. No row if it is Sublayer(x) itself.
-function aroundSublayer(part, { norm, residual }, sublayer, { skipped }) {
-  const added = skipped ? numberOf(0) : sublayer;
-  if (residual === false && norm !== "post") return skipped ? [[sublayer, signOf("→"), added]] : [];
-  const sum = residual === false ? [added] : [part("x", nameOf("x")), part("add", plus(), added)];
-  return [norm === "post" ? applied(part, "norm", "LayerNorm", ...sum) : sum];
+function aroundSublayer({ norm, residual }, sublayer, { skipped }) {
+  const added = skipped ? "0" : sublayer;
+  if (residual === false && norm !== "post") return skipped ? [`${sublayer} → ${added}`] : [];
+  const sum = residual === false ? added : `{x|x} {add|+ ${added}}`;
+  return [norm === "post" ? `{norm|LayerNorm} (${sum})` : sum];
 }
 
 // x as the input: a part of its own if there is no residual connection with an x.
-const enteringSublayer = (part, { residual }, name) =>
-  residual === false && name === "x" ? part("x", nameOf(name)) : nameOf(name);
-const normedInput = (part, config) => [
-  part("norm", nameOf("z"), equals(), applyTo("LayerNorm", enteringSublayer(part, config, "x"))),
-];
+const entering = ({ residual }, name) => (residual === false && name === "x" ? "{x|x}" : name);
+const inputOf = ({ norm }) => (norm === "pre" ? "z" : "x");
+const normedRows = (config) => (config.norm === "pre" ? [`{norm|z = LayerNorm(${entering(config, "x")})}`] : []);
 
 // Section 3.2: projections, equation 1, heads, and the parts around them.
-function attentionRows(state, config, part, about) {
+function attentionRows(state, config, about) {
   const cross = state.place === "decoder.cross";
-  const pre = config.norm === "pre";
-  const input = pre ? "z" : "x";
-  const memory = () => (cross ? nameOf("memory") : enteringSublayer(part, config, input));
-  const [queries, keys, values] = [
-    projected("Q", enteringSublayer(part, config, input), "Q"),
-    projected("K", memory(), "K"),
-    projected("V", memory(), "V"),
-  ];
-  const rows = pre ? [normedInput(part, config)] : [];
-  const beside = (...parts) => parts.flatMap((part, i) => (i ? [comma(), gap(0.4), ...part] : part));
-  if (cross) rows.push([part("project", ...queries)], [part("project", ...beside(keys, values))]);
-  else rows.push([part("project", ...beside(queries, keys, values))]);
-  const index = () => (state.zoom === "sub" ? nameOf("i") : numberOf(state.head + 1));
-  const each = ["Q", "K", "V"].map((name) => subscript(nameOf(name), index()));
-  const heads = part("split", inParentheses(...listOf(each)));
+  const x = entering(config, inputOf(config));
+  const memory = cross ? "memory ~" : x;
+  const projected = (name, input) => `${name} = ${input} W^${name} + b^${name}`;
+  const [queries, others] = [projected("Q", x), `${projected("K", memory)}, ; ${projected("V", memory)}`];
+  const i = state.zoom === "sub" ? "i" : state.head + 1;
   const switched = state.zoom !== "sub" && (about.zero || about.replaced);
-  const out = switched ? [part("values", signOf("→"), about.zero ? numberOf(0) : signOf("…"))] : [];
-  rows.push([subscript(nameOf("head"), index()), equals(), nameOf("Attention"), heads, ...out]);
-  const scores = scoresOf(config, part, about);
-  const bracketed = scores.some(({ localName }) => localName === "mfrac") ? inHighParentheses : inParentheses;
-  rows.push([
-    ...[nameOf("Attention"), inParentheses(...listOf(["Q", "K", "V"].map(nameOf))), equals()],
-    part("softmax", nameOf(["softmax", "uniform", "argmax"][about.rule || 0])),
-    bracketed(...scores, part("mask", plus(), nameOf("M"))),
-    part("values", nameOf("V")),
-  ]);
-  const head = (n) => subscript(nameOf("head"), numberOf(n));
-  const between = { 1: [], 2: [head(2)] }[config.heads] || [signOf("…"), head(config.heads)];
-  const joined = listOf([head(1), ...between]);
-  rows.push([
-    ...[nameOf("MultiHead"), equals(), part("concat", applyTo("Concat", ...joined))],
-    part("output", superscript(nameOf("W"), nameOf("O")), plus(), superscript(nameOf("b"), nameOf("O"))),
-  ]);
-  rows.push(...aroundSublayer(part, config, nameOf("MultiHead"), about));
-  return rows;
+  const replaced = switched ? `{values|→ ${about.zero ? 0 : "…"}}` : "";
+  const { heads } = config;
+  const joined = { 1: "", 2: ", head_2" }[heads] ?? `, …, head_{${heads}}`;
+  return [
+    ...normedRows(config),
+    ...(cross ? [`{project|${queries}}`, `{project|${others}}`] : [`{project|${queries}, ; ${others}}`]),
+    `head_{${i}} = Attention {split|(Q_{${i}}, K_{${i}}, V_{${i}})} ${replaced}`,
+    `Attention (Q, K, V) = {softmax|${["softmax", "uniform", "argmax"][about.rule || 0]}} ` +
+      `(${scoresOf(config, about)} {mask|+ M}) {values|V}`,
+    `MultiHead = {concat|Concat(head_1${joined})} {output|W^O + b^O}`,
+    ...aroundSublayer(config, "MultiHead", about),
+  ];
 }
 
 // Q K^T, divided by the root of d_k, or a switch's replacement.
-function scoresOf(config, part, about) {
-  const dot = () => part("dot", nameOf("Q"), superscript(nameOf("K"), nameOf("T")));
-  const { factor } = about;
-  if (factor === 1 || (factor === undefined && !config.scaling)) return [part("scale", dot())];
-  if (factor !== undefined) return [part("scale", numberOf(factor), signOf("·")), dot()];
-  const below = part("scale", rootOf(numberOf(config.d_k)));
-  return [fraction(dot(), below)];
+function scoresOf(config, { factor }) {
+  if (factor === 1 || (factor === undefined && !config.scaling)) return "{scale|{dot|Q K^T}}";
+  if (factor !== undefined) return `{scale|${factor} ·} {dot|Q K^T}`;
+  return `\\frac{{dot|Q K^T}}{{scale|√{${config.d_k}}}}`;
 }
 
 // Equation 2.
-function feedForwardRows(state, config, part, about) {
-  const indexed = (letter, n) => subscript(nameOf(letter), numberOf(n));
-  const linear = (x, n) => [x, indexed("W", n), plus(), indexed("b", n)];
-  const pre = config.norm === "pre";
-  const input = pre ? "z" : "x";
-  const inner = part("inner", ...linear(enteringSublayer(part, config, input), 1));
-  const relu = config.activation === "relu" ? [numberOf(0), comma()] : [];
+function feedForwardRows(state, config, about) {
+  const input = inputOf(config);
   const word = { relu: "max", gelu: "GELU", swish: "swish" }[config.activation];
-  const active = applied(part, "activation", word, ...relu, inner);
-  const rows = pre ? [normedInput(part, config)] : [];
-  const outer = part("outer", ...linear(null, 2));
-  rows.push([applyTo("FFN", nameOf(input)), equals(), ...active, outer]);
-  rows.push(...aroundSublayer(part, config, applyTo("FFN", nameOf(input)), about));
-  return rows;
+  const inner = `${config.activation === "relu" ? "0, " : ""}{inner|${entering(config, input)} W_1 + b_1}`;
+  const row = `FFN(${input}) = {activation|${word}} (${inner}) {outer|W_2 + b_2}`;
+  return [...normedRows(config), row, ...aroundSublayer(config, `FFN(${input})`, about)];
 }
 
 // Sections 3.4 and 3.5.
-function embeddingRows(state, config, part) {
-  const row = part("row", nameOf("E"), fence("["), nameOf("id"), fence("]"));
-  const times = config.embedding_scale ? part("times", rootOf(numberOf(config.d_model))) : null;
-  const sum = [nameOf("x"), equals(), row, ...(times ? [gap(0.15), times] : [])];
-  if (config.positions === "none") return [[...sum]];
-  const table = config.positions === "learned" ? "P" : "PE";
-  const rows = [[...sum, part("plus", plus(), nameOf(table), inParentheses(nameOf("pos")))]];
-  if (config.positions === "learned") return rows;
-  const double = () => rowOf(numberOf(2), nameOf("i"));
-  const fairseq = config.layout === "fairseq";
-  const power = () =>
-    fairseq
-      ? rowOf(nameOf("i"), signOf("/"), numberOf(config.d_model / 2 - 1))
-      : rowOf(double(), signOf("/"), numberOf(config.d_model));
-  const place = () => (fairseq ? rowOf(nameOf("pos"), plus(), numberOf(2)) : nameOf("pos"));
-  const angle = () => inHighParentheses(fraction(place(), superscript(numberOf(10000), power())));
-  const wave = (column, sign) => [
-    ...[nameOf("PE"), inParentheses(nameOf("pos"), comma(), ...column), equals()],
-    ...[nameOf(sign), angle()],
-  ];
-  const halves = config.layout !== "interleaved"; // all sines before all cosines
-  const [i, half] = [nameOf("i"), numberOf(config.d_model / 2)];
-  rows.push([...wave([halves ? i : double()], "sin")]);
-  rows.push([...wave(halves ? [half, plus(), nameOf("i")] : [double(), plus(), numberOf(1)], "cos")]);
-  return rows;
+function embeddingRows(state, { embedding_scale, d_model, positions, layout }) {
+  const sum = `x = {row|E[id]} ${embedding_scale ? `~ {times|√{${d_model}}}` : ""}`;
+  if (positions === "none") return [sum];
+  const rows = [`${sum} {plus|+ ${positions === "learned" ? "P" : "PE"} (pos)}`];
+  if (positions === "learned") return rows;
+  const fairseq = layout === "fairseq";
+  const power = fairseq ? `i / ${d_model / 2 - 1}` : `2 i / ${d_model}`;
+  const wave = (column, name) =>
+    `PE (pos, ${column}) = ${name} (\\frac{${fairseq ? "pos + 2" : "pos"}}{10000^{${power}}})`;
+  const halves = layout !== "interleaved"; // all sines before all cosines
+  return [...rows, wave(halves ? "i" : "2 i", "sin"), wave(halves ? `${d_model / 2} + i` : "2 i + 1", "cos")];
 }
 
 // Section 3.4: the pre-softmax linear transformation is the embedding table. E, or W if the output has its own matrix.
-function outputRows(state, config, part) {
-  const t = () => nameOf("t");
-  const before = subscript(nameOf("y"), rowOf(signOf("<", { lspace: 0, rspace: 0 }), t()));
-  const next = part("choose", subscript(nameOf("y"), t()));
-  const condition = [fence("|"), part("back", before), comma(), nameOf("x")];
-  const table = superscript(nameOf(config.tied_output ? "E" : "W"), nameOf("T"));
-  const bias = config.output_bias ? [plus(), nameOf("b")] : [];
-  const logits = part("logits", part("hidden", subscript(nameOf("h"), t())), gap(0.15), table, ...bias);
-  const softmax = applied(part, "probabilities", "softmax", logits);
-  return [[nameOf("P"), inParentheses(next, ...condition), equals(), ...softmax]];
+function outputRows(state, { tied_output, output_bias }) {
+  const logits = `{logits|{hidden|h_t} ~ ${tied_output ? "E" : "W"}^T ${output_bias ? "+ b" : ""}}`;
+  return [`P ({choose|y_t} | {back|y_{<t}}, x) = {probabilities|softmax} (${logits})`];
 }
 
-// For the whole model: what a place does to x, on one line.
-function placeRows(state, config) {
-  const lit = (...children) => mathEl("mrow", { "data-part": state.place, class: "hs-an-lit" }, ...children);
-  const pre = config.norm === "pre";
-  const input = nameOf(pre ? "z" : "x");
-  if (isEmbedding(state.place)) return [embeddingRows(state, config, partMaker("row"))[0]];
-  if (state.place === "output") return [outputRows(state, config, partMaker("probabilities"))[0]];
-  const name = isAttention(state.place) ? "MultiHead" : "FFN";
-  const inputs = { "decoder.cross": [input, nameOf("memory")] }[state.place] || [input];
-  const past = config.residual === false ? [] : [nameOf("x"), plus()];
-  const sum = [...past, lit(applyTo(name, ...listOf(inputs)))];
-  if (config.norm === "post") return [[applyTo("LayerNorm", ...sum)]];
-  if (!pre) return [sum];
-  return [[...sum, comma(), gap(0.5), nameOf("z"), equals(), applyTo("LayerNorm", nameOf("x"))]];
+// For the whole model: what a place does to x, on one line; the part of the place is highlighted.
+function placeRow({ place }, config) {
+  const input = inputOf(config);
+  const name = isAttention(place) ? "MultiHead" : "FFN";
+  const inputs = place === "decoder.cross" ? `${input}, memory` : input;
+  const sum = `${config.residual === false ? "" : "x + "} {${place}|${name}(${inputs})}`;
+  if (config.norm === "post") return `LayerNorm(${sum})`;
+  return config.norm === "pre" ? `${sum}, ; z = LayerNorm(x)` : sum;
 }
 
 // The equation of a place with the part of the current step highlighted: a <math> element. t: the texts, for screen
-// readers; about: what the switches replace in the model's arithmetic, see switchedText.
+// readers; about: what the switches replace in the model's arithmetic, see switchEffects.
 export function equationOf(state, config, t, about = {}) {
+  const { place } = state;
   const near = state.zoom !== "model" && state.zoom !== "layer";
-  const part = partMaker(stepsOf(state.place, config).includes(state.step) ? state.step : "");
-  /** @type {[(place: string) => boolean, Function, string][]} */
+  /** @type {[(place: string) => boolean, Function, string, string][]} */
   const sorts = [
-    [isAttention, attentionRows, "attention"],
-    [isFeedForward, feedForwardRows, "ff"],
-    [isEmbedding, embeddingRows, "embedding"],
-    [() => true, outputRows, "output"],
+    [isAttention, attentionRows, "attention", place],
+    [isFeedForward, feedForwardRows, "ff", place],
+    [isEmbedding, embeddingRows, "embedding", "row"],
+    [() => true, outputRows, "output", "probabilities"],
   ];
-  const [, rows, sort] = sorts.find(([holds]) => holds(state.place));
+  const [, rowsOf, sort, afar] = sorts.find(([holds]) => holds(place));
   const spoken = spokenEquation(sort, state, config, near, t, about);
-  const lines = near ? rows(state, config, part, about) : placeRows(state, config);
-  return mathEl("math", { class: "hs-an-math", "aria-label": spoken, alttext: spoken }, tableOf(lines));
+  const whole = !near && (sort === "attention" || sort === "ff");
+  const rows = whole ? [placeRow(state, config)] : rowsOf(state, config, about).slice(0, near ? Infinity : 1);
+  const step = near ? (stepsOf(place, config).includes(state.step) ? state.step : "") : afar;
+  const lines = rows.map((row) => mathEl("mtr", {}, mathEl("mtd", {}, ...mathOf(row, step))));
+  const table = mathEl("mtable", { class: "hs-an-rows" }, ...lines);
+  return mathEl("math", { class: "hs-an-math", "aria-label": spoken, alttext: spoken }, table);
 }
 
 // The equation as it is read aloud, one sentence per row.
@@ -236,59 +216,42 @@ function spokenScores({ scaling }, { factor, rule }) {
   return factor === undefined ? "eq_scores" : "eq_scores_factor";
 }
 
-const indexed = (name, ...indices) => subscript(nameOf(name), rowOf(...listOf(indices.map(indexOf))));
-const indexOf = (value) => (typeof value === "number" ? numberOf(value) : nameOf(value));
-const fromTo = () => rowOf(nameOf("j"), equals(), numberOf(1));
-const sigma = () => signOf("∑", { movablelimits: "false", largeop: "false", class: "hs-an-sum" });
-const sum = (last, ...children) => [mathEl("munderover", null, sigma(), fromTo(), indexOf(last)), ...children];
-const power = (...exponent) => superscript(nameOf("e"), rowOf(...exponent));
-
-// A row times a column, plus a bias. name: of the matrix that the row is of, or a function that says it.
-function linearCell(name, width) {
-  const bias = (c) => [plus(), indexed("b", c)];
-  const letter = (config, state) => (typeof name === "string" ? name : name(config, state));
-  return (r, c, config, state) =>
-    sum(config[width], indexed(letter(config, state), r, "j"), indexed("W", "j", c), ...bias(c));
-}
-
-// The first operand of a sub-layer's first product: x, with pre-norm z = LayerNorm(x), for K and V of cross-attention
-// m, memory.
-const subInput = ({ norm }) => (norm === "pre" ? "z" : "x");
-const projectInput = (config, state) =>
-  state.place === "decoder.cross" && projectionOf(state) !== "queries" ? "m" : subInput(config);
-
-// How one number of a step is computed. r, c: its row and column, counted from 1.
+// How one number of a step is computed, as mathOf reads it. r, c: its row and column, counted from 1.
 const CELLS = {
-  norm: (r, c, config) => {
-    const read = indexed(config.norm === "pre" ? "x" : config.residual === false ? "u" : "s", r, c);
-    const centred = fraction(rowOf(read, signOf("−"), indexed("μ", r)), indexed("σ", r));
-    return [indexed("γ", c), centred, plus(), indexed("β", c)];
+  norm: (r, c, { norm, residual }) => {
+    const read = norm === "pre" ? "x" : residual === false ? "u" : "s";
+    return `γ_{${c}} \\frac{${read}_{${r},${c}} − μ_{${r}}}{σ_{${r}}} + β_{${c}}`;
   },
-  project: linearCell(projectInput, "d_model"),
-  dot: (r, c, config) => sum(config.d_k, indexed("q", r, "j"), indexed("k", c, "j")),
-  scale: (r, c, config, state, { factor }) =>
-    scaledCell(rowOf(indexed("q", r), signOf("·"), indexed("k", c)), config, factor),
-  mask: (r, c) => [indexed("s", r, c), plus(), indexed("M", r, c)],
-  softmax: (r, c) => [fraction(power(indexed("s", r, c)), rowOf(...sum("n", power(indexed("s", r, "j")))))],
-  values: (r, c) => sum("n", indexed("w", r, "j"), indexed("v", "j", c)),
-  output: linearCell("o", "d_model"),
-  add: (r, c) => [indexed("x", r, c), plus(), indexed("u", r, c)],
-  inner: linearCell(subInput, "d_model"),
-  activation: (r, c, config) =>
-    config.activation === "relu"
-      ? [nameOf("max"), inParentheses(numberOf(0), comma(), indexed("p", r, c))]
-      : [
-          ...[indexed("p", r, c), signOf("·"), nameOf(config.activation === "gelu" ? "Φ" : "σ")],
-          inParentheses(indexed("p", r, c)),
-        ],
-  outer: linearCell("a", "d_ff"),
-  times: (r, c, config) => [
-    subscript(indexedRow("E", "id"), numberOf(c)),
-    ...(config.embedding_scale ? [rootOf(numberOf(config.d_model))] : []),
-  ],
-  plus: (r, c) => [indexed("e", r, c), plus(), indexed("p", r, c)],
+  project: (r, c, config, state) =>
+    linearCell(
+      r,
+      c,
+      state.place === "decoder.cross" && projectionOf(state) !== "queries" ? "m" : inputOf(config),
+      config.d_model,
+    ),
+  dot: (r, c, { d_k }) => `∑{${d_k}} q_{${r},j} k_{${c},j}`,
+  scale: (r, c, { scaling, d_k }, state, { factor }) => {
+    const product = `q_{${r}} · k_{${c}}`;
+    if (factor !== undefined && factor !== 1) return `${factor} · {${product}}`;
+    return factor === 1 || !scaling ? product : `\\frac{${product}}{√{${d_k}}}`;
+  },
+  mask: (r, c) => `s_{${r},${c}} + M_{${r},${c}}`,
+  softmax: (r, c) => `\\frac{e^{s_{${r},${c}}}}{∑{n} e^{s_{${r},j}}}`,
+  values: (r, c) => `∑{n} w_{${r},j} v_{j,${c}}`,
+  output: (r, c, { d_model }) => linearCell(r, c, "o", d_model),
+  add: (r, c) => `x_{${r},${c}} + u_{${r},${c}}`,
+  inner: (r, c, config) => linearCell(r, c, inputOf(config), config.d_model),
+  activation: (r, c, { activation }) => {
+    const p = `p_{${r},${c}}`;
+    return activation === "relu" ? `max (0, ${p})` : `${p} · ${activation === "gelu" ? "Φ" : "σ"} (${p})`;
+  },
+  outer: (r, c, { d_ff }) => linearCell(r, c, "a", d_ff),
+  times: (r, c, { embedding_scale, d_model }) => `{E[id]}_{${c}} ${embedding_scale ? `√{${d_model}}` : ""}`,
+  plus: (r, c) => `e_{${r},${c}} + p_{${r},${c}}`,
 };
-const indexedRow = (table, id) => rowOf(nameOf(table), fence("["), nameOf(id), fence("]"));
+
+// A row times a column, plus a bias. name: of the matrix that the row is of.
+const linearCell = (r, c, name, width) => `∑{${width}} ${name}_{${r},j} W_{j,${c}} + b_{${c}}`;
 
 // Steps whose result a switch replaces.
 const REPLACED = {
@@ -299,28 +262,24 @@ const REPLACED = {
   activation: ({ silenced = [] }, { col }) => silenced.includes(col),
 };
 
-function scaledCell(product, config, factor) {
-  if (factor !== undefined && factor !== 1) return [numberOf(factor), signOf("·"), product];
-  return factor === 1 || !config.scaling ? [product] : [fraction(product, rootOf(numberOf(config.d_k)))];
-}
-
-// "2.32e-5" as 2.32 × 10^{-5}: an e would be read as that of e^x.
-function valueOf(text) {
-  const [digits, power] = text.split("e");
-  if (power === undefined) return [numberOf(text)];
-  const ten = superscript(numberOf(10), numberOf(power.replace("-", "−")));
-  return [numberOf(digits), signOf("×"), ten];
-}
-
 // The arithmetic of the chosen number and its result (a text); null if a step computes nothing, or if a switch replaces
 // its result. about: as in equationOf.
 export function cellEquationOf(state, config, value, t, about = {}) {
   const make = CELLS[state.step];
   if (!make || state.col < 0 || (REPLACED[state.step] && REPLACED[state.step](about, state))) return null;
-  const parts = make(state.row + 1, state.col + 1, config, state, about);
   const spoken = t("eq_cell", { row: state.row + 1, column: state.col + 1, value });
-  const row = [...parts, equals(), mathEl("mrow", { class: "hs-an-lit" }, ...valueOf(value))];
-  return mathEl("math", { class: "hs-an-math", display: "block", "aria-label": spoken, alttext: spoken }, ...row);
+  // "2.32e-5" as 2.32 × 10^{-5}: an e would be read as that of e^x.
+  const [digits, power] = value.split("e");
+  const number = (text) => mathEl("mn", {}, text.replace("-", "−"));
+  const ten = power === undefined ? [] : [sign("×"), mathEl("msup", {}, number("10"), number(power))];
+  const result = mathEl("mrow", { class: "hs-an-lit" }, number(digits), ...ten);
+  const parts = mathOf(`${make(state.row + 1, state.col + 1, config, state, about)} =`);
+  return mathEl(
+    "math",
+    { class: "hs-an-math", display: "block", "aria-label": spoken, alttext: spoken },
+    ...parts,
+    result,
+  );
 }
 
 // Text for the page with d_k, W^Q, W_i^Q and the like set as in the paper. values: for the {names} of the text; they

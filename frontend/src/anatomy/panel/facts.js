@@ -66,11 +66,11 @@ const aloneSuffix = ({ config }) => (config.residual === false ? "_alone" : "");
 
 // All heads of a tensor if one head is chosen but all are drawn.
 export function wholeRow({ zoom }, data, matrix) {
-  return (zoom === "sub" && oneHead(matrix) && data.matrix("place." + matrix.name)) || matrix;
+  return (zoom === "sub" && isOneHead(matrix) && data.matrix("place." + matrix.name)) || matrix;
 }
 
 // Whether a matrix is one head's part of a tensor of heads.
-export function oneHead(matrix) {
+export function isOneHead(matrix) {
   const { shape, axes, rows, cols } = matrix;
   return axes[1] === "head" && shape.length === 4 && rows === shape[2] && cols === shape[3];
 }
@@ -104,7 +104,7 @@ function factorOf(state, data) {
 // What the switches replace in the model's arithmetic. factor: of the scores, missing if it is the model's; rule: 1
 // uniform weights, 2 all on the best key; zero: the head is knocked out; replaced: its output comes from elsewhere;
 // skipped: the sub-layer is knocked out; silenced: neurons.
-export function switchedText(state, data) {
+export function switchEffects(state, data) {
   const about = data.about || {};
   const factor = factorOf(state, data);
   const ofHead = (list) => (list && list[state.head]) || 0;
@@ -245,8 +245,8 @@ export function textValues(state, data, say) {
     vocab: formatCount(place === "source" ? config.vocab_size : config.output_size),
     vocab_source: formatCount(config.vocab_size),
     start: data.labels("target_in")[0],
-    ...{ root: shortValue(Math.sqrt(config.d_k)), root_is: rootValue(config.d_k) },
-    ...{ root_model: shortValue(Math.sqrt(config.d_model)), root_model_is: rootValue(config.d_model) },
+    ...{ root: shortValue(Math.sqrt(config.d_k)), root_is: rootSign(config.d_k) },
+    ...{ root_model: shortValue(Math.sqrt(config.d_model)), root_model_is: rootSign(config.d_model) },
     eps: String(config.layer_norm_eps).replace("-", "−"),
     products: formatCount(n * m * config.d_k),
     ratio: shortValue(config.d_ff / config.d_model),
@@ -261,7 +261,7 @@ export function textValues(state, data, say) {
 }
 
 export const headsOf = ({ heads }, say) => say(heads === 1 ? "heads_one" : "heads_many", { heads });
-const rootValue = (value) => (Number.isInteger(Math.sqrt(value)) ? "=" : "≈");
+const rootSign = (value) => (Number.isInteger(Math.sqrt(value)) ? "=" : "≈");
 const shortValue = (value) => String(Number(value.toPrecision(4)));
 
 function hiddenCount(matrix) {
@@ -285,7 +285,7 @@ export function factOf(state, data, matrix) {
     const total = formatCount(matrix.data.length);
     return { key: "tell_fact_alive", values: { alive: formatCount(alive), total, share } };
   }
-  if (step === "softmax" && matrix && oneHead(matrix)) {
+  if (step === "softmax" && matrix && isOneHead(matrix)) {
     const chosen = state.zoom !== "number" && stackOf(place) === "decoder" ? t : state.row;
     const row = Math.min(matrix.rows - 1, Math.max(0, chosen));
     let best = 0;
@@ -314,70 +314,53 @@ export function labelsOf(state, data, matrix) {
   return { rows: rowAxis === "key" ? keys : tokens, columns: colAxis === "key" ? keys : null };
 }
 
-// The parameters of a state: how many, in which tensors, and the key of the text about them.
-export function boxesOf(state, data) {
-  const { boxes } = data.header;
-  const { config } = data;
+// [the name of the box whose parameters a state shows, those of its tensors that are used (null: all), the key of another
+// text].
+function boxOf(state, { config, header }) {
   const { place, step } = state;
   const near = isNear(state);
-  const boxesFor = (name, tensors, key) => {
-    const box = boxes[name] || { tensors: [] };
-    const listed = tensors || box.tensors;
-    const count = tensors || !box.count ? countOf(listed) : box.count;
-    const shared = box.shared_with || [];
-    const biasCount = listed.reduce((sum, tensor) => sum + (tensor.name === "output_bias" ? tensor.count : 0), 0);
-    const sort = shared.length
-      ? biasCount
-        ? "tell_parameters_shared_but"
-        : "tell_parameters_shared"
-      : "tell_parameters";
-    const share = count / config.parameters;
-    return {
-      name,
-      step: tensors && step,
-      key: key || sort,
-      count,
-      share,
-      shared,
-      own: biasCount,
-      tensors: listed.map(paperValue),
-    };
-  };
+  const none = ["", [], "tell_parameters_none"];
   if (isEmbedding(place)) {
-    if (near && step === "times") return boxesFor("", [], "tell_parameters_none");
-    if (!near || step === "row") return boxesFor(place + ".embedding");
+    if (near && step === "times") return none;
+    if (!near || step === "row") return [place + ".embedding", null];
     const fixed = { sinusoidal: "tell_parameters_fixed", none: "tell_parameters_none" };
-    return boxesFor(place + ".positions", null, fixed[config.positions]);
+    return [place + ".positions", null, fixed[config.positions]];
   }
   if (place === "output") {
-    if (!near || step === "logits") return boxesFor("output");
-    return step === "hidden" && config.norm === "pre"
-      ? boxesFor("decoder.norm")
-      : boxesFor("", [], "tell_parameters_none");
+    if (!near || step === "logits") return ["output", null];
+    return step === "hidden" && config.norm === "pre" ? ["decoder.norm", null] : none;
   }
   const at = traceName(state);
-  if (near && step === "norm") return boxesFor(at + ".norm");
+  if (near && step === "norm") return [at + ".norm", null];
+  const tensorsOf = (name) => header.boxes[name]?.tensors || [];
   const symbols = near && TENSORS[step];
-  const sub = boxes[at] ? boxes[at].tensors : [];
-  if (symbols)
-    return boxesFor(
-      at,
-      sub.filter(({ symbol }) => symbols.includes(symbol)),
-    );
-  const norm = boxes[at + ".norm"] ? boxes[at + ".norm"].tensors : [];
-  return boxesFor(at, [...sub, ...norm], near ? "tell_parameters_not" : null);
+  if (symbols) return [at, tensorsOf(at).filter(({ symbol }) => symbols.includes(symbol))];
+  return [at, [...tensorsOf(at), ...tensorsOf(at + ".norm")], near ? "tell_parameters_not" : null];
+}
+
+// The parameters of a state: how many, in which tensors, and the key of the text about them.
+export function parametersOf(state, data) {
+  const [name, used, key] = boxOf(state, data);
+  const box = data.header.boxes[name] || { tensors: [] };
+  const listed = used || box.tensors;
+  const count = (!used && box.count) || countOf(listed);
+  const shared = box.shared_with || [];
+  const own = countOf(listed.filter((tensor) => tensor.name === "output_bias"));
+  const sort = shared.length ? (own ? "tell_parameters_shared_but" : "tell_parameters_shared") : "tell_parameters";
+  const about = { name, step: used && state.step, key: key || sort, shared, own };
+  return { ...about, count, share: count / data.config.parameters, tensors: listed.map(paperTensor) };
 }
 
 const countOf = (tensors) => tensors.reduce((sum, { count }) => sum + count, 0);
 
 // A matrix as the paper multiplies by it, x W: torch stores the transpose. The output's own W has one row per word,
 // like E.
-function paperValue(tensor) {
+function paperTensor(tensor) {
   return /^W./.test(tensor.symbol) ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
 }
 
 // What the switches changed in the matrix shown, {most, cells} as from changeOf; null if it is not known.
-export function plainText(state, data, matrix) {
+export function switchChange(state, data, matrix) {
   const at = traceName(state);
   const { changed } = data.header;
   if (!isNear(state)) {
@@ -392,7 +375,7 @@ export function plainText(state, data, matrix) {
     return changeOf(matrix, plain && probabilitiesOf(plain));
   }
   const plain = (options) => data.plain("place." + matrix.name, options);
-  const headChange = changeOf(matrix, plain(oneHead(matrix) ? { head: state.head } : {}));
+  const headChange = changeOf(matrix, plain(isOneHead(matrix) ? { head: state.head } : {}));
   const wholeMatrix = wholeRow(state, data, matrix);
   if (wholeMatrix === matrix) return headChange;
   const all = changeOf(wholeMatrix, plain({}));

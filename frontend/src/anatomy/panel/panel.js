@@ -5,8 +5,8 @@ import { formatNumber, formatCount } from "../format.js";
 import { PaintKit } from "../stage/paint.js";
 import { equationOf, cellEquationOf, richText } from "./equations.js";
 import { placeName } from "../bars.js";
-import { wholeRow, textKeys, textValues, factOf, boxesOf, plainText, isNear } from "./facts.js";
-import { sideOf, switchedText } from "./facts.js";
+import { wholeRow, textKeys, textValues, factOf, parametersOf, switchChange, isNear } from "./facts.js";
+import { sideOf, switchEffects } from "./facts.js";
 import { spokenState } from "../words/spoken.js";
 import { isOpen, stackOf } from "../walk.js";
 
@@ -87,7 +87,7 @@ export class ExplanationPanel {
 
   drawEquation(state, data, matrix) {
     const { config } = data;
-    const about = switchedText(state, data);
+    const about = switchEffects(state, data);
     const { zoom, place, step, row, col } = state;
     const chosen = zoom === "number" && place !== "output" && col >= 0;
     const cell = chosen && matrix && row < matrix.rows && col < matrix.cols;
@@ -178,7 +178,7 @@ export class ExplanationPanel {
 
   drawParameters(state, data) {
     const { t } = this;
-    const parameters = boxesOf(state, data);
+    const parameters = parametersOf(state, data);
     const key = JSON.stringify([data.id, parameters.name, parameters.step, parameters.key]);
     if (key === this.parametersKey) return;
     this.parametersKey = key;
@@ -204,7 +204,7 @@ export class ExplanationPanel {
     const on = words.length > 0;
     this.off.hidden = !on;
     if (!on) return;
-    const change = plainText(state, data, matrix);
+    const change = switchChange(state, data, matrix);
     const { most, cells } = change || { most: 0, cells: 0 };
     const changedKey = cells ? (most > 0 ? "tell_changed_both" : "tell_changed_cells") : "tell_changed";
     const key = most > 0 || cells ? changedKey : "tell_changed_none";

@@ -18,11 +18,10 @@ export function paintText(context, item, current, kit, theme, unit) {
   return context.restore();
 }
 
+const SHARES = { left: 0, center: 0.5, right: 1 }; // of the width before the anchor
+
 // With a width, the text is fitted into it; without, x is its anchor.
-function textX(item, { x }) {
-  if (!item.w) return x;
-  return item.align === "center" ? x + item.w / 2 : item.align === "right" ? x + item.w : x;
-}
+const textX = ({ w = 0, align = "left" }, { x }) => x + w * SHARES[align];
 
 // "W_3^Q": letters in italics, what follows _ and ^ (one sign, or a group in braces) below and above the line.
 export function mathParts(text) {
@@ -60,19 +59,7 @@ export function paintMath(context, item, current, kit, theme, unit) {
     width = Math.max(width, start + wide + (part.level ? size * 0.06 : 0));
     last = part.level;
   }
-  const left =
-    textX({ w: item.w, align: "left" }, current) +
-    (item.w
-      ? item.align === "center"
-        ? (item.w - width) / 2
-        : item.align === "right"
-          ? item.w - width
-          : 0
-      : item.align === "center"
-        ? -width / 2
-        : item.align === "right"
-          ? -width
-          : 0);
+  const left = textX(item, current) - width * SHARES[item.align || "left"];
   const y = current.y + (item.h || 0) / 2;
   for (const part of placed) {
     context.font = font(part.level, part.text);

@@ -6,7 +6,7 @@ import { embeddingBoard, embeddingBoardHeight } from "../ends/embedding.js";
 import { outputBoard } from "../ends/output.js";
 import { outputBoardHeight } from "../ends/room.js";
 import { formatCount, formatNumber } from "../format.js";
-import { projectionOf, changeOf, probabilitiesOf } from "../panel/facts.js";
+import { changeOf, probabilitiesOf } from "../panel/facts.js";
 import { numberBoard, numberBoardHeight } from "../number/number.js";
 import { matrixOfStep } from "../number/operands.js";
 
@@ -58,35 +58,6 @@ export function anatomySceneHeight(ctx) {
   return layoutOf(ctx.state)[1](ctx);
 }
 
-const MAIN_ATTENTION = { dot: "dot", scale: "scaled", mask: "scores", softmax: "weights", values: "head_outputs" };
-const MAIN_REST = {
-  x: "x",
-  concat: "concat",
-  output: "update",
-  inner: "pre",
-  activation: "activation",
-  outer: "update",
-  add: "sum",
-  row: "rows",
-  times: "embedding",
-  plus: "x",
-  hidden: "hidden",
-  logits: "logits",
-  probabilities: "logits",
-  choose: "logits",
-  back: "logits",
-};
-
-// The name, in the place pack, of the result of a step; null if the step has no table of numbers.
-export function stepMatrix(state, norm) {
-  const { step } = state;
-  if (step === "project" || step === "split") return projectionOf(state);
-  if (step === "norm") return norm === "pre" ? "normed" : "leaves";
-  return MAIN_ATTENTION[step] || MAIN_REST[step] || null;
-}
-
-const SCENE_TRIES = ["probabilities", "choose", "back"];
-
 // [batch, head, query, d_k] -> [batch, query, h · d_k], the same numbers.
 function joinedScene(matrix) {
   const [batch, , rows] = matrix.shape;
@@ -105,13 +76,13 @@ export function mainMatrix({ state, data }) {
     if (place === "output") return data.matrix("decoder.output");
     return data.matrix(place === "source" ? "encoder.0.self.enters" : "decoder.0.self.enters");
   }
-  const number = zoom === "number" && place !== "output" ? matrixOfStep(state, data.config) : null;
-  const name = number ? number.name : stepMatrix(state, data.config.norm);
-  const cut = (state.step === "split" || state.step === "project") && zoom === "head";
-  const heads = number ? number.own : isAttention(place) && (state.step in MAIN_ATTENTION || cut);
+  const made = matrixOfStep(state, data.config);
+  const name = made.name === "probabilities" ? "logits" : made.name;
+  const cut = (state.step === "split" || state.step === "project") && zoom !== "number";
+  const heads = cut ? zoom === "head" : made.own;
   const matrix = data.matrix("place." + name, heads ? { head: state.head } : {});
   if (!matrix) return null;
-  if (place === "output" && SCENE_TRIES.includes(state.step)) return probabilitiesOf(matrix);
+  if (made.name === "probabilities") return probabilitiesOf(matrix);
   // Before the split there is no tensor of heads.
   const joined = state.step === "project" && !heads && matrix.shape.length === 4;
   return joined ? joinedScene(matrix) : matrix;

@@ -1,6 +1,6 @@
 import { formatNumber } from "../format.js";
-import { stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
-import { labelsOf, maskSuffix, isPredicted, isNear, oneHead } from "../panel/facts.js";
+import { stepSuffix, stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
+import { labelsOf, maskSuffix, isPredicted, isNear, isOneHead } from "../panel/facts.js";
 
 // The description that replaces the picture for screen readers.
 
@@ -18,13 +18,7 @@ export function spokenState(t, state, data, matrix, place, waiting) {
     return t(key, { ...values, fed, predicted: token, p });
   }
   const list = stepsOf(state.place, config);
-  const sorts = {
-    activation: "_" + config.activation,
-    times: config.embedding_scale ? "" : "_off",
-    scale: config.scaling ? "" : "_off",
-    plus: config.positions === "none" ? "_none" : "",
-  };
-  const step = t("said_step_" + state.step + (sorts[state.step] || ""));
+  const step = t("said_step_" + state.step + stepSuffix(state.step, config));
   const values = { n: list.indexOf(state.step) + 1, count: list.length, step, place: at, t: state.t + 1 };
   if (state.place === "output" && (state.step === "choose" || state.step === "back")) {
     const rank = outputs.chosen_rank[state.t] + 1;
@@ -49,7 +43,7 @@ function spokenMatrix(t, state, data, matrix, values) {
   const { rows, columns } = labelsOf(state, data, matrix);
   Object.assign(more, { row: rows[extremes.row] ?? extremes.row + 1, number: extremes.col + 1 });
   Object.assign(more, { head: state.head + 1, heads: config.heads, hidden: extremes.hidden });
-  const single = isAttention(state.place) && oneHead(matrix);
+  const single = isAttention(state.place) && isOneHead(matrix);
   if (single && columns) more.column = columns[extremes.col];
   const key = single
     ? columns

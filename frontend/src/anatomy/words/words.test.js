@@ -2,48 +2,31 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeTexts } from "../../core/texts.js";
 import { richText, spokenEquation } from "../panel/equations.js";
-import {
-  boxesOf,
-  changeOf,
-  maskSuffix,
-  probabilitiesOf,
-  sideOf,
-  switchedText,
-  textKeys,
-  textValues,
-} from "../panel/facts.js";
-import { PLACES } from "../../state/generated.js";
+import * as facts from "../panel/facts.js";
+import { PLACES, START_ANATOMY } from "../../state/generated.js";
 import { lastStep, stepsOf, zoomsOf } from "../walk.js";
 import { EXPLANATIONS } from "./explanations.js";
 import { spokenState } from "./spoken.js";
 import { ANATOMY_TEXTS } from "./texts.js";
 
+const { parametersOf, changeOf, maskSuffix, probabilitiesOf, sideOf, switchEffects, textKeys, textValues } = facts;
+
 // A model of every kind, far enough for the texts; every state of it; and what the panel says there.
 const t = makeTexts({}, ANATOMY_TEXTS);
 const sizes = {
-  d_model: 256,
-  d_ff: 1024,
-  d_k: 32,
-  d_head: 32,
-  heads: 8,
-  encoder_layers: 2,
-  decoder_layers: 3,
-  vocab_size: 4000,
-  norm: "post",
-  activation: "relu",
-  positions: "sinusoidal",
-  scaling: true,
-  layer_norm_eps: 1e-5,
-  max_positions: 512,
-  parameters: 8396800,
-  output_size: 4000,
-  target_vocab_size: null,
-  layout: "interleaved",
-  embedding_scale: true,
-  tied_output: true,
-  output_bias: false,
-  residual: true,
-  causal: true,
+  ...{
+    d_model: 256,
+    d_ff: 1024,
+    d_k: 32,
+    d_head: 32,
+    heads: 8,
+    encoder_layers: 2,
+    decoder_layers: 3,
+    parameters: 8396800,
+  },
+  ...{ vocab_size: 4000, output_size: 4000, target_vocab_size: null, max_positions: 512, layer_norm_eps: 1e-5 },
+  ...{ norm: "post", activation: "relu", positions: "sinusoidal", layout: "interleaved", residual: true, causal: true },
+  ...{ scaling: true, embedding_scale: true, tied_output: true, output_bias: false },
 };
 const tensor = (symbol, ...shape) => ({ symbol, shape, count: shape.reduce((a, b) => a * b, 1) });
 const box = (count, tensors, shared_with = null) => ({ count, share: 0, tensors, shared_with });
@@ -55,26 +38,13 @@ const boxes = {
   "encoder.0.self": box(65792, [tensor("W^O", 256, 256), tensor("b^O", 256)]),
   "encoder.0.self.norm": box(512, [tensor("γ", 256), tensor("β", 256)]),
 };
+const TOKENS = { source: "The cat </s>", target_in: "<s> Die Kat ze", target_out: "Die Kat ze </s>" };
 const made = (config = {}, more = {}) => ({
-  id: "x",
-  config: { ...sizes, ...config },
-  steps: 4,
-  about: null,
+  ...{ id: "x", config: { ...sizes, ...config }, steps: 4, about: null, plain: () => null },
   header: { own: true, switches: {}, changed: {}, boxes },
-  plain: () => null,
-  labels: (side) =>
-    side === "source"
-      ? ["The", "cat", "</s>"]
-      : side === "target_in"
-        ? ["<s>", "Die", "Kat", "ze"]
-        : ["Die", "Kat", "ze", "</s>"],
+  labels: (side) => TOKENS[side].split(" "),
   outputs: {
-    labels: [
-      ["Die", "Der"],
-      ["Kat", "Hund"],
-      ["ze", "zen"],
-      ["</s>", "."],
-    ],
+    labels: ["Die Der", "Kat Hund", "ze zen", "</s> ."].map((pair) => pair.split(" ")),
     chosen_rank: [0, 0, 1, 0],
     probability: Float32Array.from([0.9, 0.05, 0.8, 0.1, 0.6, 0.4, 0.7, 0.2]),
     logit: Float32Array.from([9, 5, 8, 6, 7, 6, 9, 8]),
@@ -82,53 +52,38 @@ const made = (config = {}, more = {}) => ({
   },
   ...more,
 });
-const at = (more) => ({
-  zoom: "sub",
-  place: "encoder.self",
-  encoder: 0,
-  decoder: 0,
-  head: 2,
-  step: "x",
-  row: 0,
-  col: -1,
-  t: 0,
-  ...more,
-});
+const at = (more) => ({ ...START_ANATOMY, zoom: "sub", head: 2, ...more });
 const scores = (hidden) => {
   const data = Float32Array.from([1, 2, hidden ? -Infinity : 3, 4]);
   const shape = [1, 1, 2, 2];
   const axes = ["batch", "head", "query", "key"];
   return { name: "scores", rows: 2, cols: 2, data, shape, axes, masked: hidden, at: (i, j) => data[2 * i + j] };
 };
-const every = [];
-for (const norm of ["post", "pre", "none"])
-  for (const residual of [true, false])
-    for (const causal of [true, false])
-      for (const positions of ["sinusoidal", "none"]) every.push({ norm, residual, causal, positions });
-for (const norm of ["post", "pre"])
-  for (const activation of ["relu", "gelu", "swish"])
-    for (const positions of ["sinusoidal", "learned", "none"])
-      for (const scaling of [true, false])
-        for (const d_k of [32, 16]) every.push({ norm, activation, positions, scaling, d_k });
-for (const embedding_scale of [true, false])
-  for (const tied_output of [true, false])
-    for (const output_bias of [true, false])
-      for (const [target_vocab_size, output_size] of [
-        [null, 4000],
-        [5000, 5000],
-      ])
-        every.push({ embedding_scale, tied_output, output_bias, target_vocab_size, output_size });
-every.push({ positions: "learned", embedding_norm: true });
+const both = [true, false];
+// Every combination of the values of some fields.
+const combined = (fields) =>
+  Object.entries(fields).reduce(
+    (made, [name, values]) => made.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))),
+    [{}],
+  );
+const every = [
+  ...combined({ norm: ["post", "pre", "none"], residual: both, causal: both, positions: ["sinusoidal", "none"] }),
+  ...combined({
+    ...{ norm: ["post", "pre"], activation: ["relu", "gelu", "swish"], positions: ["sinusoidal", "learned", "none"] },
+    ...{ scaling: both, d_k: [32, 16] },
+  }),
+  ...combined({ embedding_scale: both, tied_output: both, output_bias: both, target_vocab_size: [null, 5000] }),
+  { positions: "learned", embedding_norm: true },
+].map((config) => ({ ...config, output_size: config.target_vocab_size ?? 4000 }));
 /** @type {any[]} */
 const abouts = [null, { skipped: true }];
-for (const [factor, rule] of [
-  [0.5, 0],
-  [1, 1],
-  [32 ** -0.5, 2],
-]) {
+for (const [rule, factor] of [0.5, 1, 32 ** -0.5].entries()) {
   const eight = (value) => Array(8).fill(value);
   abouts.push({ scale: eight(factor), rule: eight(rule), zero: eight(rule > 0), replaced: eight(rule === 0) });
 }
+
+// Decoding step, layer, and whether the model chose the words.
+const ROWS = [2, 3, 2].map((row, i) => [row, Math.min(i, 1), i < 2]);
 
 test("every state of every model has its texts, and every text is used", () => {
   const [keys, left] = [new Set(), []];
@@ -142,11 +97,7 @@ test("every state of every model has its texts, and every text is used", () => {
       for (const place of PLACES)
         for (const zoom of zoomsOf(place).filter((closer) => closer !== "head" && closer !== "number"))
           for (const step of zoom === "sub" ? stepsOf(place, made(config).config) : ["x"])
-            for (const [layer, row, isOwn] of /** @type {[number, number, boolean][]} */ ([
-              [0, 2, true],
-              [1, 3, true],
-              [1, 2, false],
-            ]))
+            for (const [row, layer, isOwn] of /** @type {[number, number, boolean][]} */ (ROWS))
               for (const matrix of step === "mask" ? [null, scores(true), scores(false)] : [null]) {
                 const data = made(config, { about });
                 data.header = { ...data.header, own: isOwn, holding: layer ? { causal: "off@decoder_self.2" } : {} };
@@ -187,37 +138,36 @@ test("the numbers in the texts are those of the model", () => {
   assert.equal(textValues(at({}), made({}, two), t).factor, "0.5");
   assert.equal(textKeys(at({ step: "scale", head: 1 }), made({}, two)).text, "tell_scale_removed");
   assert.equal(textKeys(at({ step: "scale", head: 1 }), made({ scaling: false }, two)).text, "tell_scale_off");
-  for (const [d_k, d_model, rootSign, modelRootSign] of [
-    [32, 256, "≈", "="],
-    [16, 250, "=", "≈"],
-  ]) {
-    const { root_is, root_model_is } = textValues(at({}), made({ d_k, d_model }), t);
-    assert.deepEqual([root_is, root_model_is], [rootSign, modelRootSign]);
-  }
+  const signs = [
+    { d_k: 32, d_model: 256 },
+    { d_k: 16, d_model: 250 },
+  ].map((changes) => {
+    const { root_is, root_model_is } = textValues(at({}), made(changes), t);
+    return root_is + root_model_is;
+  });
+  assert.deepEqual(signs, ["≈=", "=≈"]);
 });
 
 test("the model chooses the words of its own translation; those of another translation are given", () => {
-  for (const [own, step, key] of [
-    [true, 0, "own"],
-    [true, 2, "own_rank"],
-    [false, 0, "given"],
-    [false, 2, "given"],
-  ]) {
-    const data = made({}, { header: { own, switches: {} } });
-    assert.equal(textKeys(at({ place: "output", step: "choose", t: step }), data).text, `tell_choose_${key}`);
-  }
+  const chosen = (own, row) =>
+    textKeys(at({ place: "output", step: "choose", t: row }), made({}, { header: { own, switches: {} } })).text;
+  const keys = [chosen(true, 0), chosen(true, 2), chosen(false, 0), chosen(false, 2)];
+  assert.deepEqual(
+    keys,
+    ["own", "own_rank", "given", "given"].map((key) => `tell_choose_${key}`),
+  );
   assert.match(ANATOMY_TEXTS["tell_choose_given"], /teacher forcing/);
   assert.doesNotMatch(ANATOMY_TEXTS["tell_choose_own_rank"] + ANATOMY_TEXTS["tell_choose_own"], /teacher forcing/);
 });
 
 test('the text says "predicts" only where the next word is the model\'s most likely one', () => {
-  /** @type {[boolean, number, boolean][]} */
-  const rows = [
-    [true, 0, true],
-    [true, 2, false],
-    [false, 0, false],
-  ];
-  for (const [own, step, predicts] of rows) {
+  for (const [own, step] of /** @type {[boolean, number][]} */ (
+    [true, false].flatMap((own) => [
+      [own, 0],
+      [own, 2],
+    ])
+  )) {
+    const predicts = own && step === 0;
     const data = made({}, { header: { own, switches: {}, boxes: {} } });
     const sentence = spokenState(t, at({ zoom: "model", t: step }), data, null, "encoder_self", false);
     assert.equal(sentence.includes("predicts “"), predicts, sentence);
@@ -226,18 +176,10 @@ test('the text says "predicts" only where the next word is the model\'s most lik
 });
 
 test("attention is called masked only in the layers whose mask is on", () => {
-  /** @type {any[][]} */
-  const cases = [
-    ["off", true, true],
-    ["off@all", true, true],
-    ["off@decoder_self", true, true],
-    ["off@decoder_self.2", true, true],
-    ["", false, false],
-    ["off@decoder_self.1", false, true],
-    ["off@all.1", false, true],
-    ["off@decoder_self.1,off@decoder_self.2", true, true],
-  ];
-  for (const [causal, here, anywhere] of cases) {
+  const inTheOpenLayer = ["off", "off@all", "off@decoder_self", "off@decoder_self.2"];
+  inTheOpenLayer.push("off@decoder_self.1,off@decoder_self.2");
+  for (const causal of [...inTheOpenLayer, "", "off@decoder_self.1", "off@all.1"]) {
+    const [here, anywhere] = [inTheOpenLayer.includes(causal), causal !== ""];
     const data = made({}, { header: { own: true, holding: causal ? { causal } : {}, switches: {} } });
     const off = here ? "_off" : "";
     for (const zoom of ["model", "layer"]) {
@@ -263,21 +205,19 @@ test("probabilities are the softmax of the logits", () => {
   const logits = { id: "a", name: "logits", shape: [1, 3], data: Float32Array.from([900, 900 + Math.LN2, -2]) };
   const probabilities = probabilitiesOf(logits);
   [1 / 3, 2 / 3, 0].forEach((expected, i) => assert.ok(Math.abs(probabilities.data[i] - expected) < 1e-5));
-  assert.deepEqual(
-    [probabilities.range, probabilities.top, probabilities.name, probabilities.shape],
-    [[0, 1], 1, "probabilities", [1, 3]],
-  );
+  const { range, top, name, shape } = probabilities;
+  assert.deepEqual({ range, top, name, shape }, { range: [0, 1], top: 1, name: "probabilities", shape: [1, 3] });
 });
 
 test("the texts describe the arithmetic that a switch puts in place of the model's", () => {
   const about = { scale: [1, 1, 0.5], rule: [0, 1, 2], zero: [false, true, false], skipped: true };
-  const of = (head) => switchedText(at({ head }), made({}, { about }));
+  const of = (head) => switchEffects(at({ head }), made({}, { about }));
   assert.deepEqual(of(1), { factor: 1, rule: 1, zero: true, replaced: false, skipped: true, silenced: [] });
   assert.deepEqual([of(2).factor, of(2).rule, of(2).zero], [0.5, 2, false]);
-  assert.deepEqual(switchedText(at({ place: "encoder.ff" }), made({}, { about: { silenced: [4] } })).silenced, [4]);
+  assert.deepEqual(switchEffects(at({ place: "encoder.ff" }), made({}, { about: { silenced: [4] } })).silenced, [4]);
   // times the root of d_model at the embeddings is no switch
-  assert.ok(!("factor" in switchedText(at({ place: "source" }), made({}, { about: { factor: 16 } }))));
-  assert.ok(!("factor" in switchedText(at({}), made())));
+  assert.ok(!("factor" in switchEffects(at({ place: "source" }), made({}, { about: { factor: 16 } }))));
+  assert.ok(!("factor" in switchEffects(at({}), made())));
 });
 
 test("the equation that is read aloud is that of the model", () => {
@@ -328,10 +268,8 @@ test("the steps and texts around a sub-layer match the model's norm and residual
     assert.equal(spokenEquation("attention", at({}), model.config, false, t, {}), afar);
     for (const place of ["encoder.self", "decoder.cross", "decoder.ff"]) {
       const all = stepsOf(place, model.config);
-      assert.deepEqual(
-        all.filter((step) => ["x", "add", "norm"].includes(step)),
-        steps,
-      );
+      const beside = all.filter((step) => ["x", "add", "norm"].includes(step));
+      assert.deepEqual(beside, steps);
       assert.equal(lastStep(place, model.config), all.at(-1));
     }
     const alone = config.residual === false;
@@ -391,17 +329,14 @@ test("a matrix has the same side on the board and in the panel", () => {
 
 test("the parameters shown for a step are those it uses", () => {
   const parametersLine = (state) => {
-    const { count, key, tensors } = boxesOf(at(state), made());
+    const { count, key, tensors } = parametersOf(at(state), made());
     return [count, key, tensors.map((tensor) => tensor.symbol).join(" ")];
   };
   assert.deepEqual(parametersLine({ step: "output" }), [256 * 256 + 256, "tell_parameters", "W^O b^O"]);
   assert.deepEqual(parametersLine({ step: "norm" }), [512, "tell_parameters", "γ β"]);
   assert.deepEqual(parametersLine({ step: "softmax" }), [256 * 256 + 768, "tell_parameters_not", "W^O b^O γ β"]);
   assert.deepEqual(parametersLine({ zoom: "layer" }), [256 * 256 + 768, "tell_parameters", "W^O b^O γ β"]);
-  for (const state of [
-    { place: "output", step: "logits" },
-    { place: "target", step: "row" },
-  ])
+  for (const state of Object.entries({ output: "logits", target: "row" }).map(([place, step]) => ({ place, step })))
     assert.deepEqual(parametersLine(state).slice(0, 2), [1_024_000, "tell_parameters_shared"]);
   assert.deepEqual(parametersLine({ place: "source", step: "times" }).slice(0, 2), [0, "tell_parameters_none"]);
   assert.equal(parametersLine({ place: "source", step: "plus" })[1], "tell_parameters_fixed");

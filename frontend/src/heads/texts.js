@@ -1,0 +1,21 @@
+// Texts of every picture of heads.
+export const HEAD_TEXTS = {
+  kind_encoder_self: "Encoder self",
+  kind_decoder_self: "Decoder self (masked)",
+  kind_cross: "Cross",
+  kind_all: "All three",
+  head: "{kind}: layer {layer}, head {head}",
+  title_head: "Layer {layer}, head {head}",
+  short_layer: "L{n}",
+  short_head: "H{n}",
+  csv_kind: "attention",
+  csv_layer: "layer",
+  csv_head: "head",
+  axis_source: "source",
+  rows_fed: "token fed in",
+  link: "{row} → {column}",
+  list: "{first}; {second}",
+  approximate: "≈ {value}",
+  unreadable: "This picture cannot be shown: {reason}",
+  legend: "Colours, in all tables:",
+};

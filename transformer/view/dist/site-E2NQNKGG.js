@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-import{b as v}from"./site-DNQJNYTL.js";import{b as s}from"./site-3MS3N2HP.js";import{C as r,F as m,H as o,J as a,j as t}from"./site-NSGEUXRK.js";var n={save:"Save",save_png:"Picture (PNG)",save_svg:"Picture (SVG)",save_csv:"Numbers (CSV)"};function V(e,c,i){let p=S=>{let{element:u,stem:f,caption:g,rows:T}=i();return o(a(["headscope",...f]),S,{svg:()=>r({theme:e.theme,caption:g,...v(u)}),csv:()=>m(T)})};return s(t(e.data.texts,n),c,p)}export{V as a};

@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-var p={__proto__:null,ArrowLeft:[0,-1],ArrowRight:[0,1],ArrowUp:[-1,0],ArrowDown:[1,0]};function c({key:r,ctrlKey:t,altKey:o,metaKey:n}){return t||o||n?null:p[r]??null}var x=(r,t,o)=>Math.max(0,Math.min(o-1,r+t));function s(r,t,o){let n=c(r),u=t.indexOf(r.target);if(u<0||!n)return;r.preventDefault();let a=u%o+n[1],e=u+n[0]*o+n[1];a<0||a>=o||e<0||e>=t.length||(t.forEach((f,i)=>f.setAttribute("tabindex",i===e?0:-1)),t[e].focus())}export{c as a,x as b,s as c};
