@@ -27,7 +27,7 @@ from transformer.inference.pretrained import InputError, Pretrained
 from transformer.rnn import Recurrent, RecurrentTrace
 from transformer.rnn.alignment import Alignment, alignment, best_head, right_cells
 from transformer.texts import _, translate
-from transformer.tracing.trace import Trace
+from transformer.tracing.trace import Trace, TracedPair
 from transformer.training.tasks import TASKS
 
 TASK, TRANSFORMER = "reverse", "reverse"
@@ -96,13 +96,13 @@ def bottleneck(width: int) -> str:
     return text.format(width=width, length=found["trained"], **{name: f"{share:.0%}" for name, share in shares.items()})
 
 
-def right_letters(trace: RecurrentTrace | Trace) -> int:
+def right_letters(trace: TracedPair) -> int:
     """Letters at which the output is what it must be, counted from its first one."""
     wanted = trace.source_ids[-2::-1]
     return sum(ours == theirs for ours, theirs in zip(trace.target_out_ids, wanted, strict=False))
 
 
-def _outputs(traces: Mapping[str, RecurrentTrace | Trace]) -> None:
+def _outputs(traces: Mapping[str, TracedPair]) -> None:
     """One input, written by every model. traces: name -> pass."""
     rows = [
         (
@@ -184,7 +184,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
     return alignment(weights[shown]), _("layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
 
 
-def is_right(trace: RecurrentTrace | Trace) -> bool:
+def is_right(trace: TracedPair) -> bool:
     """Whether a model wrote the letters backwards and stopped there."""
     return trace.complete and trace.target_out_ids[:-1] == trace.source_ids[-2::-1]
 

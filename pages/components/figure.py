@@ -15,9 +15,8 @@ from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import translated
 from transformer.figures.drawing import Drawing, drawing
-from transformer.rnn.trace import RecurrentTrace
 from transformer.texts import reader_language
-from transformer.tracing.trace import Trace
+from transformer.tracing.trace import TracedPair
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
@@ -84,7 +83,7 @@ def draw(
     version: Hashable = None,
     first: bool = False,
     about: str = "",
-    trace: Trace | RecurrentTrace | None = None,
+    trace: TracedPair | None = None,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 

@@ -37,10 +37,9 @@ from transformer.cost.layer_types import (
     RestrictedAttention,
     SelfAttention,
     SeparableConvolution,
-    attend_nearby,
     layer,
 )
-from transformer.model.attention import MultiHeadAttention, attend
+from transformer.model.attention import MultiHeadAttention
 
 D, HEADS = 12, 3
 
@@ -71,18 +70,6 @@ def test_restricted_attention_is_full_attention_with_a_band_mask(
     torch.testing.assert_close(RestrictedAttention(full, window)(x), full(x, x, band(n, window)))
     if window >= 2 * n - 1:
         torch.testing.assert_close(RestrictedAttention(full, window)(x), full(x, x))
-
-
-def test_nearby_attention_by_hand() -> None:
-    """One head of width 1, q = k = 1 everywhere but one key: neighbours alone count, and the ends have two."""
-    queries = torch.ones(1, 1, 4, 1)
-    keys = torch.tensor([0.0, 0.0, math.log(2), 0.0]).reshape(1, 1, 4, 1)
-    values = torch.tensor([6.0, 12.0, 24.0, 48.0]).reshape(1, 1, 4, 1)
-    found = attend_nearby(queries, keys, values, 3, 1.0).flatten()
-    expected = [(6 + 12) / 2, (6 + 12 + 2 * 24) / 4, (12 + 2 * 24 + 48) / 4, (2 * 24 + 48) / 3]
-    torch.testing.assert_close(found, torch.tensor(expected))
-    mask = band(4, 3)[None, None]
-    torch.testing.assert_close(found, attend(queries, keys, values, mask, scale=1.0).flatten())
 
 
 def test_self_attention_is_ours_and_fused_the_same() -> None:

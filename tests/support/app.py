@@ -20,6 +20,7 @@ from streamlit.util import calc_hash
 from pages.components import figure, task
 from pages.frame.state import Session, State
 from pages.registry import pages
+from pages.runtime.job import Started
 from pages.runtime.session import KEY, Kept
 from tests.support.payloads import unpack
 from transformer.inference.pretrained import Pretrained, load
@@ -124,8 +125,7 @@ def state_of(app: AppTest) -> State:
 
 def started_task(app: AppTest) -> task.Task[Any]:
     """The task that this session started last."""
-    found = kept(app, task.Started).task
-    assert found is not None
+    found: task.Task[Any] = kept(app, Started).jobs[task.Task]
     return found
 
 
