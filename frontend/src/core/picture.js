@@ -1,9 +1,13 @@
 import { readTheme } from "./colour.js";
+import { el } from "./dom.js";
 import { followLook } from "./look.js";
+import { readPack } from "./pack.js";
+import { makeTexts } from "./texts.js";
 
 // A picture in an element of its own, drawn anew with every size and theme of it.
 export class Picture {
   /** @type {any} */ theme;
+  spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" }); // for screen readers
   // options: of followLook
   constructor(parent, element, options = { fitsWindow: true }) {
     this.element = element;
@@ -16,6 +20,17 @@ export class Picture {
     this.look.stop();
     cancelAnimationFrame(this.scheduled);
     this.element.remove();
+  }
+
+  // A pack; null if it cannot be read: then the element says why. texts: in English, as there are no others.
+  read(bytes, texts) {
+    try {
+      return readPack(bytes);
+    } catch (error) {
+      const reason = makeTexts(null, texts)("unreadable", { reason: error.message });
+      this.element.replaceChildren(el("p", { class: "hs-empty", role: "alert" }, reason));
+      return null;
+    }
   }
 
   resized() {

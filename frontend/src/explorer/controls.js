@@ -1,5 +1,6 @@
 import { buttonEl, el } from "../core/dom.js";
-import { CHOICES } from "../state/generated.js";
+import { CHOICES, START_VIEW } from "../state/generated.js";
+import { changedKeys } from "../state/state.js";
 
 // The bar of switches. Native buttons, selects and a slider; values go out through hooks.change({key: value}).
 const { kind: KINDS, meanings: MEANINGS, sight: SIGHTS, ...SWITCHES } = CHOICES;
@@ -86,6 +87,12 @@ export class Controls {
     const select = el("select", { "data-testid": "opt-" + name, change }, ...options);
     this.selects[name] = select;
     return el("label", { class: "hs-opt" }, el("span", null, t(name)), select);
+  }
+
+  // Whether a switch is not as before any choice.
+  differ(state) {
+    const switches = ["threshold", "meanings", ...Object.keys(SWITCHES)];
+    return changedKeys(START_VIEW, state).some((name) => switches.includes(name));
   }
 
   // legends: [{kind, low, high, gradient, text}]; formation: {open} of the slider over the training, null without a

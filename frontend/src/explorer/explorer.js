@@ -28,7 +28,7 @@ const SLIDER_PAUSE = 150;
 const ECHO_TIME = 10000;
 const SIGHT = "data-hs-sight"; // of the page at first sight: its fields are drawn for it
 
-// options: {onState, onFormation}
+// options: {onState, onFormation, calm: the switches fold behind a button also where there is room}
 export function mountExplorer(root, options) {
   const explorer = new Explorer(root, options || {});
   return {
@@ -70,19 +70,10 @@ class Explorer extends Picture {
   }
 
   show(bytes) {
-    let pack;
-    try {
-      pack = readPack(bytes);
-    } catch (error) {
-      this.element.replaceChildren(
-        el(
-          "p",
-          { class: "hs-empty", role: "alert" },
-          makeTexts(null, EXPLORER_TEXTS)("unreadable", { reason: error.message }),
-        ),
-      );
+    const pack = this.read(bytes, EXPLORER_TEXTS);
+    if (!pack) {
       this.model = this.live = this.controls = null;
-      return;
+      return undefined;
     }
     const { header } = pack;
     if (!header.kinds) return this.feed(bytes);
@@ -178,8 +169,9 @@ class Explorer extends Picture {
     this.work = el("div", { class: "hs-work hs-pictured", "data-saved-by": "save" });
     const formats = ["png", "svg", "head", "csv"];
     this.save = makeSaveMenu(this.t, "save", (format) => saveExplorer(this, format), formats);
-    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.panels = [];
+    this.element.toggleAttribute("data-calm", Boolean(this.options.calm));
+    if (this.options.calm && this.controls.differ(this.state)) this.controls.more.click();
     this.element.setAttribute("role", "region");
     this.element.setAttribute("aria-label", this.t("explorer"));
     this.element.replaceChildren(

@@ -99,7 +99,6 @@ export class Lab extends Picture {
     this.work = el("div", { class: "hs-lab-work hs-pictured" });
     this.translations = el("div", { class: "hs-lab-translations" });
     this.grids = el("div", { class: "hs-lab-grids" });
-    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.element.append(
       ...[this.look.sentinel, this.tries.element, this.cards.element, this.notes, this.translations, this.bar],
       ...[this.work, this.sentence, this.grids, this.tooltip.box, this.spoken],

@@ -2,7 +2,6 @@ import { el, documentTop } from "../core/dom.js";
 import { makeTooltip } from "../core/tooltip.js";
 import { followPageLink, memoryOf } from "../host/streamlit.js";
 import { Picture, tellDrawn } from "../core/picture.js";
-import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { TRAINING_TEXTS } from "./texts.js";
@@ -64,12 +63,8 @@ export class TrainingView extends Picture {
   // -- data from the page -----------------------------------------------------------------------------------------
 
   take(bytes) {
-    let pack;
-    try {
-      pack = readPack(bytes);
-    } catch (error) {
-      const reason = makeTexts({}, TRAINING_TEXTS)("unreadable", { reason: error.message });
-      this.element.replaceChildren(el("p", { class: "hs-empty", role: "alert" }, reason));
+    const pack = this.read(bytes, TRAINING_TEXTS);
+    if (!pack) {
       this.t = null;
       return;
     }
@@ -125,7 +120,6 @@ export class TrainingView extends Picture {
     this.predictions = new PredictionTable(t);
     this.findings = new FindingTable(t);
     this.nothing = el("p", { class: "hs-empty" }, t("nothing"));
-    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.bar = el("div", { class: "learn-top" }, this.status.element, this.time.element);
     this.work = el("div", { class: "learn-work" }, this.curves.element, this.stage.grids, this.stage.one);
     this.under = el("div", { class: "learn-under" }, this.stage.same, this.predictions.element, this.findings.element);
