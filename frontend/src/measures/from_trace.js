@@ -6,12 +6,7 @@ import { inWords, sharedTexts, told, wordingOf } from "../lab/words.js";
 
 const DIGITS = 6;
 
-/**
- * The numbers of the picture, as pages/lab/measures.py sends them.
- * @param {any} passes of lab/comparison.js
- * @param {any} config of the model
- * @param {Record<string, string>} texts English -> the reader's language
- */
+// The numbers of the picture, as pages/lab/measures.py sends them, from passes of lab/comparison.js.
 export function measuresOf({ before, after, switches }, config, texts) {
   const t = sharedTexts(texts);
   const pads = Number(switches.pad ?? 0);
@@ -32,13 +27,9 @@ const ofKinds = (make) => Object.fromEntries(KINDS.map((kind) => [kind, make(kin
 
 const NAMES = ["entropy", "largest", "gradient", "saturated"];
 
-/**
- * Five measures of every head of a kind, [layer][head]: means over the rows that see at least two keys, null without any;
- * and the number of those rows.
- * @param {any} attention of a trace
- * @param {number} pads how many rows at the end are <pad>, which do not count
- * @returns {Record<string, any[][]>}
- */
+// Five measures of every head of a kind, [layer][head]: means over the rows that see at least two keys, null without any;
+// and the number of those rows. pads: how many rows at the end are <pad>, which do not count.
+/** @returns {Record<string, any[][]>} */
 export function saturation(attention, pads = 0) {
   const [layers, heads] = attention.weights.shape;
   const rows = Array.from({ length: layers }, (_, layer) =>
