@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "acorn";
+import { HEAD_TEXTS } from "./heads/texts.js";
 
 // Folders whose code uses the texts of a folder, besides its own; and keys that are put together from names of the data.
 const USED_IN = {
@@ -11,6 +12,7 @@ const USED_IN = {
   lab: ["anatomy"],
   state: ["lab", "explorer", "site"],
   figure: ["positions"],
+  heads: ["explorer", "measures", "why", "training"],
   site: ["effect"],
 };
 const BUILT = {
@@ -60,7 +62,9 @@ for (const path of paths.filter((path) => path.endsWith("/texts.js") && path !==
     const top = folder.split("/")[0];
     const { whole, starts, ends } = stringsOf([top, "core", "host", ...(USED_IN[top] ?? [])]);
     const built = BUILT[folder] ?? /^$/;
-    const keys = Object.values(await import(join(SOURCES, path))).flatMap((texts) => Object.keys(texts));
+    const given = Object.values(await import(join(SOURCES, path))).flatMap((texts) => Object.entries(texts));
+    const own = given.filter(([key, text]) => folder === "heads" || HEAD_TEXTS[key] !== text);
+    const keys = own.map(([key]) => key);
     const unused = keys.filter(
       (key) =>
         !whole.has(key) &&
