@@ -31,8 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.names or PARTS:
         more = {"minutes": options.minutes} if name in ("server", "room") and options.minutes else {}
         tables = importlib.import_module(f"benchmarks.{name}").measure(model, quick=options.quick, **more)
-        again = " ".join([f"python -m benchmarks {name}", *(f"--{key} {value:g}" for key, value in more.items())])
-        text = "\n".join([f"`{again}` on {report.machine()}", "", *(table.markdown() for table in tables)])
+        command = " ".join([f"python -m benchmarks {name}", *(f"--{key} {value:g}" for key, value in more.items())])
+        text = "\n".join([f"`{command}` on {report.machine()}", "", *(table.markdown() for table in tables)])
         print(text, flush=True)
         if not options.quick:
             report.write(README, text, name)

@@ -18,24 +18,24 @@ from transformer.inference.pretrained import Pretrained
 from transformer.probing.importance import all_heads, name_of
 
 SECONDS = 90.0  # of each measurement; the job takes minutes
-LOOK = 0.5  # seconds between two looks at its progress, as a browser does
+POLL = 0.5  # seconds between two requests of its progress, as a browser does
 
 
 async def work(app: App, model: Pretrained, until: float) -> None:
-    """Measure what every head is worth, of a model for which nobody has: the one without its first head. Raises
+    """Run the job Importance on a pruned model that nobody has measured, the one without its first head. Raises
     ViewerError if the job does not run until then."""
     async with Viewer(app.host, "roles") as viewer:
         name = f"{model.name}{MARK}{name_of(all_heads(model.config)[0])}"
         await viewer.open(part="importance", checkpoint=name)
         await viewer.press("hs-task-start")
         while time.monotonic() < until:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(POLL)
             await viewer.refresh()
             if "hs-task-stop" not in viewer.seen:
                 raise ViewerError("the job ended before the measurement; give it more work")
 
 
-async def measured(app: App, model: Pretrained, viewers: int, seconds: float, pause: float) -> tuple[Runs, Runs]:
+async def runs_of_both(app: App, model: Pretrained, viewers: int, seconds: float, pause: float) -> tuple[Runs, Runs]:
     """Runs by page, without the job and beside it."""
     sentences = iter(typed(1800, seed=1))
     opened = await server.open_all(app, list(itertools.islice(itertools.cycle(PAGES), viewers)), sentences)
@@ -57,7 +57,7 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
     server.freeze()
     viewers, seconds, pause = (12, 6.0, 1.0) if quick else (server.VIEWERS, SECONDS, server.PAUSE)
     with running(model.path) as app:
-        alone, beside = asyncio.run(measured(app, model, viewers, seconds, pause))
+        alone, beside = asyncio.run(runs_of_both(app, model, viewers, seconds, pause))
     table = Table(
         f"{viewers} viewers on all pages while one job runs, milliseconds of a rerun (p95: below {server.TARGET})",
         ("page", "reruns without it", "p50", "p95", "reruns beside it", "p50", "p95"),

@@ -56,7 +56,7 @@ def context(browser: Browser, script: str = "") -> BrowserContext:
     return made
 
 
-def opened(page: Page, address: str) -> float:
+def open_time(page: Page, address: str) -> float:
     """Milliseconds from asking for the page until its first picture."""
     page.goto(address, wait_until="commit")
     return page.wait_for_function("stopwatch.first").json_value()
@@ -85,7 +85,7 @@ class Screen:
     def __init__(self, browser: Browser, app: App, engine: bool, path: str = "", **params: str) -> None:
         self.context = context(browser, "" if engine else METERED)
         self.page = self.context.new_page()
-        opened(self.page, f"{app.address}/{path}?{urlencode(params)}")
+        open_time(self.page, f"{app.address}/{path}?{urlencode(params)}")
         if engine:
             self.page.wait_for_function(READY_NOW)
         self.settle()
@@ -151,7 +151,7 @@ def typing(browser: Browser, app: App, model: Pretrained, rounds: dict[int, int]
                 start, name = time.perf_counter(), f"{tokens}-{number}.html"
                 peer.write(model.trace(source, target), Path(place) / name)
                 built, page = (time.perf_counter() - start) * 1e3, theirs.new_page()
-                times[1].append(built + opened(page, address + name))
+                times[1].append(built + open_time(page, address + name))
                 page.close()
                 time.sleep(PAUSE)
             screen.close()
@@ -160,9 +160,9 @@ def typing(browser: Browser, app: App, model: Pretrained, rounds: dict[int, int]
     return table
 
 
-def _compare(table: Table, cells: tuple[object, ...], ours: list[float], theirs: list[float], wanted: float) -> None:
+def _compare(table: Table, first: tuple[object, ...], ours: list[float], theirs: list[float], wanted: float) -> None:
     faster = ratio({"ours": ours, "theirs": theirs}, "theirs", "ours")
-    table.add(*cells, cell(ours), cell(theirs), faster, f"{wanted:g} x", good=faster.median >= wanted)
+    table.add(*first, cell(ours), cell(theirs), faster, f"{wanted:g} x", good=faster.median >= wanted)
 
 
 def beside_the_server(browser: Browser, app: App, rounds: int) -> Table:
@@ -219,7 +219,7 @@ def site(browser: Browser, app: App, model: Pretrained) -> Table:
             session = visitor.new_cdp_session(page)
             session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
             session.send("Network.enable")
-            first = opened(page, address)
+            first = open_time(page, address)
             until_first = sum(sizes) / 1e3
             ready_on_site(page)
             page.close()
@@ -234,7 +234,7 @@ def site(browser: Browser, app: App, model: Pretrained) -> Table:
             ready = statistics.median(opening)
             visitor.close()
         stranger = context(browser)
-        theirs = opened(stranger.new_page(), app.address)
+        theirs = open_time(stranger.new_page(), app.address)
         stranger.close()
     table.add("first picture, KB", f"{until_first:.0f}", "", f"{FIRST}", good=until_first <= FIRST)
     table.add("first picture, ms", f"{first:.0f}", f"the app's: {theirs:.0f}", "not later", good=first <= theirs)

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from transformer.__main__ import main as transformer
+from transformer.__main__ import main as run_command
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.text.batching import bucket, make_batch
@@ -29,7 +29,7 @@ from transformer.training.tasks import unseen_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPE = ROOT / "recipes" / "table3" / "base.toml"
-NUMBERS = ROOT / "pages" / "recipe" / "recorded.json"
+RECORDED = ROOT / "pages" / "recipe" / "recorded.json"
 SEEDS = (1, 2, 3)
 PEAK = 0.006  # three times the recipe's: without a warm-up it does harm
 WARMUPS = (0, 30, 300, 900)  # of 1,000 steps
@@ -46,7 +46,7 @@ def train(name: str, seed: int, settings: Mapping[str, Any], folder: Path) -> Pa
         values = {**settings, "seed": seed, "validate_every": EVERY, "validation_sentences": 0}
         changes = [f"training.{key}={str(value).lower()}" for key, value in values.items()]
         command = ["train", "--recipe", str(RECIPE), "--output", str(run), "--set", *changes]
-        if transformer(command):
+        if run_command(command):
             raise RuntimeError(f"{name}, seed {seed}: the training failed")
     return run
 
@@ -92,7 +92,7 @@ def calibration(model: Pretrained, pairs: list[Pair]) -> dict[str, Any]:
     }
 
 
-def smoothed(run: Path, pairs: list[Pair]) -> dict[str, Any]:
+def scores_of(run: Path, pairs: list[Pair]) -> dict[str, Any]:
     model = load(run / "checkpoint")
     scores = evaluate(model, pairs)
     return {"perplexity": round(scores.perplexity, 5), "exact": scores.exact, **calibration(model, pairs)}
@@ -117,14 +117,14 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"warm-up {warmup}: last losses {[run['loss'][-1] for run in runs]}", flush=True)
     for epsilon in SMOOTHINGS:
         runs = [
-            smoothed(train(f"smoothing-{epsilon}", seed, {"smoothing": epsilon}, options.output), pairs)
+            scores_of(train(f"smoothing-{epsilon}", seed, {"smoothing": epsilon}, options.output), pairs)
             for seed in SEEDS
         ]
         found["smoothing"][str(epsilon)] = runs
         print(
             f"smoothing {epsilon}: {[(one['perplexity'], one['exact'], one['accuracy']) for one in runs]}", flush=True
         )
-    write_whole(NUMBERS, (json.dumps(found, indent=1) + "\n").encode())
+    write_whole(RECORDED, (json.dumps(found, indent=1) + "\n").encode())
     return 0
 
 

@@ -45,7 +45,7 @@ def settings() -> dict[str, Any]:
 
 def application(script: Path) -> st.App:
     """Streamlit's app with the files of the engine, behind the gate."""
-    gate = Middleware(Gate, style=first_style(), opens=opens, figures=operator.metrics, hold=followers.FOLLOWERS.hold)
+    gate = Middleware(Gate, style=first_style(), opens=opens, metrics=operator.metrics, hold=followers.FOLLOWERS.hold)
     return st.App(script, routes=engine_files.routes(), middleware=[gate])
 
 

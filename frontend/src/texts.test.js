@@ -4,16 +4,15 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "acorn";
 import { HEAD_TEXTS } from "./heads/texts.js";
-import { SAVING_TEXTS } from "./saving/texts.js";
 
 // Folders whose code uses the texts of a folder, besides its own; and keys that are put together from names of the data.
 const USED_IN = {
   anatomy: ["lab"],
   explorer: ["lab", "anatomy", "heads", "state"],
-  heads: ["explorer", "measures", "training", "why"],
   lab: ["anatomy"],
   state: ["lab", "explorer", "site"],
   figure: ["positions"],
+  heads: ["explorer", "measures", "why", "training"],
   site: ["effect"],
 };
 const BUILT = {
@@ -30,7 +29,6 @@ const BUILT = {
   state: /^(kind|layer|mask|chip)_|_(in|part|source|target|both|one|some|many)$/,
   training: /^(loss|exact|forced)_(unit|title)$/,
 };
-const SHARED = { ...HEAD_TEXTS, ...SAVING_TEXTS }; // which other tables contain
 const SOURCES = import.meta.dirname;
 const paths = readdirSync(SOURCES, { recursive: true }).map((path) => String(path).replaceAll("\\", "/"));
 
@@ -64,11 +62,11 @@ for (const path of paths.filter((path) => path.endsWith("/texts.js") && path !==
     const top = folder.split("/")[0];
     const { whole, starts, ends } = stringsOf([top, "core", "host", ...(USED_IN[top] ?? [])]);
     const built = BUILT[folder] ?? /^$/;
-    const keys = Object.values(await import(join(SOURCES, path))).flatMap((texts) => Object.keys(texts));
-    const shared = folder === "heads" || folder === "saving" ? {} : SHARED;
+    const given = Object.values(await import(join(SOURCES, path))).flatMap((texts) => Object.entries(texts));
+    const own = given.filter(([key, text]) => folder === "heads" || HEAD_TEXTS[key] !== text);
+    const keys = own.map(([key]) => key);
     const unused = keys.filter(
       (key) =>
-        !(key in shared) &&
         !whole.has(key) &&
         !built.test(key) &&
         ![...starts].some((start) => key.startsWith(start)) &&

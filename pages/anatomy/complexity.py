@@ -10,7 +10,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.anatomy import layer_timing
-from pages.anatomy.complexity_texts import as_built, by_table, names, paths, shortest, winners
+from pages.anatomy.complexity_texts import as_built, by_table, longest_path, names, paths, winners
 from pages.components import figure
 from pages.components.saving import saved
 from pages.components.sentences import paragraph
@@ -281,7 +281,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         "token's vector. Framed: the smallest of each column."
     ).format(n=f"{sizes.n:,}", d=f"{sizes.d:,}")
     with above:
-        paragraph(shortest(sizes))
+        paragraph(longest_path(sizes))
         stem = ["table-1", f"n{sizes.n}", f"d{sizes.d}", f"h{sizes.heads}", f"k{sizes.kernel}", f"r{sizes.window}"]
         with saved("table-1", stem, [legend], table_rows(layer_costs)):
             st.html(table_html(layer_costs, sizes))

@@ -19,10 +19,8 @@ from transformer.cost.layer_timing import SLOWEST, Timing
 from transformer.texts import _, comma_list, semicolon_list
 
 Seconds = Mapping[str, Mapping[int, float]]  # kind -> n -> median
-APART, MANY = (
-    1.5,
-    0.2,
-)  # a median this many times the fastest pass is noisy; a busy machine has this share of noisy points
+NOISY = 1.5  # a median of more than this many times the fastest pass is noisy
+BUSY = 0.2  # share of noisy points from which the machine was busy
 FLAT = 1.8  # times as long for twice as many tokens: below that, overhead takes most of the time
 
 
@@ -75,7 +73,7 @@ def by_table(sizes: Sizes) -> str:
     return sentence.format(n=f"{n:,}", d=f"{d:,}", times=factor(max(n, d) / min(n, d)))
 
 
-def shortest(sizes: Sizes) -> str:
+def longest_path(sizes: Sizes) -> str:
     """The longest path between two tokens, and what it counts."""
     sentence = _(
         "Steps from the input of the first token to the output of the last one (maximum path length): {attention} with "
@@ -147,7 +145,7 @@ def medians(timings: Sequence[Timing]) -> dict[str, dict[int, float]]:
     """kind -> n -> median seconds, of the timings that were measured."""
     kinds: dict[str, dict[int, float]] = {}
     for timing in timings:
-        if not timing.left:
+        if not timing.unmeasured:
             kinds.setdefault(timing.kind, {})[timing.n] = timing.median
     return kinds
 
@@ -267,15 +265,15 @@ def overhead(seconds: Seconds) -> str:
 
 def busy(timings: Sequence[Timing]) -> str:
     """A sentence if the machine was busy: then medians are far above the fastest passes."""
-    measured = [timing for timing in timings if not timing.left]
-    apart = [timing for timing in measured if timing.median > APART * timing.fastest]
-    if len(apart) < MANY * len(measured):
+    measured = [timing for timing in timings if not timing.unmeasured]
+    noisy = [timing for timing in measured if timing.median > NOISY * timing.fastest]
+    if len(noisy) < BUSY * len(measured):
         return ""
     sentence = _(
         "The machine was busy: at {count} of {total} points the median is more than {times} times the fastest pass. "
         "The lower edges of the bands are more reliable then; or measure again."
     )
-    return sentence.format(count=len(apart), total=len(measured), times=APART)
+    return sentence.format(count=len(noisy), total=len(measured), times=NOISY)
 
 
 def left_out(timings: Sequence[Timing]) -> str:
@@ -287,12 +285,12 @@ def left_out(timings: Sequence[Timing]) -> str:
     }
     first: dict[str, Timing] = {}
     for timing in timings:
-        if timing.left:
+        if timing.unmeasured:
             first.setdefault(timing.kind, timing)
     if not first:
         return ""
     listed = semicolon_list(
-        reasons[timing.left].format(name=names()[timing.kind], n=f"{timing.n:,}", seconds=SLOWEST)
+        reasons[timing.unmeasured].format(name=names()[timing.kind], n=f"{timing.n:,}", seconds=SLOWEST)
         for timing in first.values()
     )
     return _("Not measured: {listed}.").format(listed=listed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 import torch
@@ -12,8 +12,7 @@ from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, med
 from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.frame.messages import message
-from pages.runtime.job import POLL, BackgroundJob, JobQueue
-from pages.runtime.session import from_session
+from pages.runtime.job import BackgroundJob, JobQueue, follow, start
 from transformer.cost.complexity import Sizes
 from transformer.cost.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Timing, fits, layers, measure
 from transformer.figures import complexity as figures
@@ -61,24 +60,6 @@ class Measurement(BackgroundJob):
 JOBS: Jobs = Jobs("layer times")
 
 
-@dataclass
-class Started:
-    """measurement: what this session started last."""
-
-    measurement: Measurement | None = None
-
-
-def _current() -> Measurement | None:
-    return from_session(Started).measurement
-
-
-def _start(sizes: Sizes) -> None:
-    old = _current()
-    if old is not None:
-        old.stop()
-    from_session(Started).measurement = Measurement(JOBS, sizes)
-
-
 def _progress(measurement: Measurement) -> None:
     share = min(measurement.done / (ROUNDS * POINTS), 1.0)
     if measurement.stopping:
@@ -103,7 +84,7 @@ def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
     """The points measured so far."""
     points: dict[str, list[tuple[int, float, float, float]]] = {}
     for timing in timings:
-        if not timing.left:
+        if not timing.unmeasured:
             points.setdefault(timing.kind, []).append((timing.n, timing.median, timing.fastest, timing.high))
     if points:
         values = {"n": sizes.n, "d": sizes.d}
@@ -133,14 +114,7 @@ def _ended_message(measurement: Measurement) -> None:
         message(sentence.format(done=100 * measurement.done // (ROUNDS * POINTS)), "note")
 
 
-def _body(sizes: Sizes, polling: bool) -> None:
-    """polling: whether this fragment reruns by itself; it must do so while a measurement runs, and only then."""
-    measurement = _current()
-    running = measurement is not None and measurement.running
-    if measurement is not None and running:
-        measurement.look()
-    if running != polling:
-        st.rerun()
+def _body(sizes: Sizes, measurement: Measurement | None, running: bool) -> None:
     mine = measurement if measurement is not None and measurement.key == key_of(sizes) else None
     finished = JOBS.find(key_of(sizes)) or ()
     timings = mine.found if mine is not None and (mine.running or not finished) else finished
@@ -150,8 +124,8 @@ def _body(sizes: Sizes, polling: bool) -> None:
         st.button(
             _("Measure again") if finished else _("Measure on this machine"),
             key="hs-layers-start",
-            on_click=_start,
-            args=(sizes,),
+            on_click=start,
+            args=(Measurement, JOBS, sizes),
         )
         if mine is not None:
             _ended_message(mine)
@@ -185,6 +159,4 @@ def draw(sizes: Sizes) -> None:
             low=LENGTHS[0], high=f"{LENGTHS[-1]:,}", threads=threads, least=SHORTEST, most=round(BUDGET) + 5
         )
     )
-    measurement = _current()
-    polling = measurement is not None and measurement.running
-    st.fragment(_body, run_every=POLL if polling else None)(sizes, polling)
+    follow(Measurement, partial(_body, sizes))

@@ -27,14 +27,14 @@ from transformer.inference.pretrained import InputError, Pretrained
 from transformer.rnn import Recurrent, RecurrentTrace
 from transformer.rnn.alignment import Alignment, alignment, best_head, right_cells
 from transformer.texts import _, translate
-from transformer.tracing.trace import Trace
+from transformer.tracing.trace import Trace, TracedPair
 from transformer.training.tasks import TASKS
 
 TASK, TRANSFORMER = "reverse", "reverse"
 ATTENTION, NO_ATTENTION = "reverse-recurrent", "reverse-no-attention"  # bundled recurrent models
 LETTERS = "attention please"  # the default text
 KINDS = ("no-attention", "attention", "transformer")  # in recorded.json
-TRAINED = 16  # letters of the longest training input of all models (recipes/reverse.toml)
+LONGEST_TRAINED = 16  # letters of the longest training input of all models (recipes/reverse.toml)
 RECORDED = Path(__file__).with_name("recorded.json")
 
 
@@ -74,7 +74,7 @@ def _bundled() -> Pretrained:
 def _letters(frame: PageFrame) -> str:
     """The letters for all models: those typed here; at first the page's source, where the open model reverses it."""
     start = frame.state.source if reverses(frame.model) else LETTERS
-    label = _("Letters to write backwards; trained on up to {longest}").format(longest=TRAINED)
+    label = _("Letters to write backwards; trained on up to {longest}").format(longest=LONGEST_TRAINED)
     typed = frame.options.text("letters", label, longest=2000, placeholder=start, width=420)
     if not reverses(frame.model):
         _why_other_letters(frame)
@@ -96,13 +96,13 @@ def bottleneck(width: int) -> str:
     return text.format(width=width, length=found["trained"], **{name: f"{share:.0%}" for name, share in shares.items()})
 
 
-def right_letters(trace: RecurrentTrace | Trace) -> int:
+def right_letters(trace: TracedPair) -> int:
     """Letters at which the output is what it must be, counted from its first one."""
     wanted = trace.source_ids[-2::-1]
     return sum(ours == theirs for ours, theirs in zip(trace.target_out_ids, wanted, strict=False))
 
 
-def _outputs(traces: Mapping[str, RecurrentTrace | Trace]) -> None:
+def _outputs(traces: Mapping[str, TracedPair]) -> None:
     """One input, written by every model. traces: name -> pass."""
     rows = [
         (
@@ -116,7 +116,7 @@ def _outputs(traces: Mapping[str, RecurrentTrace | Trace]) -> None:
     st.html(table([_("One input, three models"), _("writes"), _("letters right")], rows))
 
 
-def looks(old: RecurrentTrace, new: Trace, alignments: tuple[Alignment, Alignment], layers: int) -> str:
+def alignment_sentence(old: RecurrentTrace, new: Trace, alignments: tuple[Alignment, Alignment], layers: int) -> str:
     """What the two maps show, in numbers. layers: of the Transformer's encoder."""
     text = _(
         "Both models with attention look at the letter that they write: the recurrent one for {old} of {old_rows} "
@@ -184,7 +184,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
     return alignment(weights[shown]), _("layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
 
 
-def is_right(trace: RecurrentTrace | Trace) -> bool:
+def is_right(trace: TracedPair) -> bool:
     """Whether a model wrote the letters backwards and stopped there."""
     return trace.complete and trace.target_out_ids[:-1] == trace.source_ids[-2::-1]
 
@@ -194,7 +194,7 @@ def _number(value: float) -> str:
 
 
 def _table(
-    model: Pretrained, old: RecurrentTrace, new: Trace, of: str, alignments: tuple[Alignment, Alignment]
+    model: Pretrained, old: RecurrentTrace, new: Trace, shown_heads: str, alignments: tuple[Alignment, Alignment]
 ) -> None:
     """What both models wrote, and the cost."""
     both, layers = (old, new), model.config.encoder_layers
@@ -208,7 +208,7 @@ def _table(
         (
             _("weight on the right letter, mean"),
             _number(alignments[0].weight),
-            _("{weight} ({of})").format(weight=_number(alignments[1].weight), of=of),
+            _("{weight} ({of})").format(weight=_number(alignments[1].weight), of=shown_heads),
         ),
         (
             _("largest weight on the right letter"),
@@ -238,12 +238,12 @@ def _table(
 
 def _longer_inputs(letters: int) -> None:
     """For inputs longer than those of training."""
-    if letters > TRAINED:
+    if letters > LONGEST_TRAINED:
         text = _(
             "These are {letters} letters, and no model saw more than {trained} in training. Beyond that, what they "
             "learned soon stops working."
         )
-        message(text.format(letters=letters, trained=TRAINED), "note")
+        message(text.format(letters=letters, trained=LONGEST_TRAINED), "note")
 
 
 def _explanation(model: Pretrained, old: RecurrentTrace) -> None:
@@ -331,14 +331,14 @@ def draw(frame: PageFrame) -> None:
     with outputs:
         _outputs({_("recurrent, no attention"): without, _("recurrent, attention"): old, _("Transformer"): new})
     _longer_inputs(len(old.source_ids) - 1)
-    said = st.container()
+    summary = st.container()
     names = {"best": _("the head that aligns best"), "mean": _("mean of all heads")}
     heads = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
-    cross_alignment, of = _maps(str(heads), model, old, new)
+    cross_alignment, shown_heads = _maps(str(heads), model, old, new)
     alignments = (alignment(old.weights), cross_alignment)
-    with said:
-        paragraph(looks(old, new, alignments, model.config.encoder_layers))
-    _table(model, old, new, of, alignments)
+    with summary:
+        paragraph(alignment_sentence(old, new, alignments, model.config.encoder_layers))
+    _table(model, old, new, shown_heads, alignments)
     paragraph(
         _(
             "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) added it to a recurrent "

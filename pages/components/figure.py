@@ -15,9 +15,8 @@ from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import translated
 from transformer.figures.drawing import Drawing, drawing
-from transformer.rnn.trace import RecurrentTrace
 from transformer.texts import reader_language
-from transformer.tracing.trace import Trace
+from transformer.tracing.trace import TracedPair
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
@@ -54,11 +53,11 @@ FIGURES: SharedCache[Built] = SharedCache("figures")  # 5 to 300 KB each
 
 
 def _build(key: Hashable, make: Callable[[], Drawing]) -> Built:
-    def built() -> Built:
+    def build() -> Built:
         made = make()
         return Built(made.to_json(), len(made.frames), _thinned(made))
 
-    return FIGURES.get(key, built)
+    return FIGURES.get(key, build)
 
 
 def localized(make: Callable[Arguments, Any]) -> Callable[Arguments, Drawing]:
@@ -84,7 +83,7 @@ def draw(
     version: Hashable = None,
     first: bool = False,
     about: str = "",
-    trace: Trace | RecurrentTrace | None = None,
+    trace: TracedPair | None = None,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
@@ -92,8 +91,8 @@ def draw(
     all viewers with the same `version`, theme and language.
     key: unique in the app; name: stem of saved files; about: what their names add to it, such as the layer or token.
     trace: whose numbers are drawn, for the captions and names of saved files; None if the figure is of no sentence.
-    start: the first frame to show. After a person has moved the slider, only the browser sets it: an answer that is
-    older than the next move would throw it back.
+    start: the first frame to show. After a person has moved the slider, only the browser sets it: an old answer of the
+    server would move it back.
     first: it makes the point of the page, and is no higher than the first screen has space for.
     on_pick: called with the index of the clicked point, bar or heatmap column, before the page runs again.
     Returns the frame a person chose in the browser, or None.

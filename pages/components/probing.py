@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -13,8 +12,7 @@ from pages.components.descriptions import in_words
 from pages.components.probe_results import results
 from pages.frame.messages import message
 from pages.runtime.followers import keep_own
-from pages.runtime.job import POLL, BackgroundJob, JobQueue
-from pages.runtime.session import from_session
+from pages.runtime.job import BackgroundJob, JobQueue, follow, start, started
 from pages.runtime.shared import identity, shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, InterventionError, Interventions
@@ -78,28 +76,10 @@ class Measurement(BackgroundJob):
 JOBS: Jobs = Jobs("measured switches")
 
 
-@dataclass
-class Started:
-    """measurement: what this session started last."""
-
-    measurement: Measurement | None = None
-
-
-def _current() -> Measurement | None:
-    return from_session(Started).measurement
-
-
 @shared()
 def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
     """The probe set of a model; empty if there is none for its languages."""
     return tuple(probe_pairs(model) or ())
-
-
-def _start(compared: Compared, pairs: Sequence[Pair]) -> None:
-    old = _current()
-    if old is not None:
-        old.stop()
-    from_session(Started).measurement = Measurement(JOBS, compared.model, pairs, compared.interventions)
 
 
 def _progress(measurement: Measurement) -> None:
@@ -155,14 +135,7 @@ def _ended_message(measurement: Measurement, mine: bool, has_baseline: bool) -> 
         message(sentence.format(switches=measurement.switches), "note")
 
 
-def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
-    """polling: whether this fragment reruns by itself; it must do so while a measurement runs, and only then."""
-    measurement = _current()
-    running = measurement is not None and measurement.running
-    if measurement is not None and running:
-        measurement.look()
-    if running != polling:
-        st.rerun()
+def _body(compared: Compared, pairs: Sequence[Pair], measurement: Measurement | None, running: bool) -> None:
     keys = [key_of(compared.model, switches) for switches in dict.fromkeys((NONE, compared.interventions))]
     measured = measurement.scores if measurement is not None else {}
     scores = [score for key in keys if (score := measured.get(key) or JOBS.find(key)) is not None]
@@ -179,15 +152,15 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
         st.button(
             _("Measure on {count} sentences").format(count=len(pairs)),
             key="hs-probe-start",
-            on_click=_start,
-            args=(compared, pairs),
+            on_click=start,
+            args=(Measurement, JOBS, compared.model, pairs, compared.interventions),
         )
         if measurement is not None:
             _ended_message(measurement, mine, baseline is not None)
 
 
 def _report_viewer() -> None:
-    measurement = _current()
+    measurement = started(Measurement)
     if measurement is not None and measurement.running:
         measurement.look()
 
@@ -195,7 +168,7 @@ def _report_viewer() -> None:
 def look() -> None:
     """Call in every run of the lab: a measurement of this session goes on while the page is open, because a fragment
     reports the viewer. It ends PATIENCE seconds after the viewer left the page."""
-    measurement = _current()
+    measurement = started(Measurement)
     if measurement is not None and measurement.running:
         st.fragment(_report_viewer, run_every=STAY)()
 
@@ -211,8 +184,6 @@ def draw(compared: Compared) -> None:
         )
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return
-    measurement = _current()
-    if measurement is not None:
+    if started(Measurement) is not None:
         keep_own()
-    polling = measurement is not None and measurement.running
-    st.fragment(_body, run_every=POLL if polling else None)(compared, pairs, polling)
+    follow(Measurement, partial(_body, compared, pairs))

@@ -13,8 +13,7 @@ import streamlit as st
 from pages.components.descriptions import in_words
 from pages.frame.state import current_state
 from transformer.interventions.sets import NONE, Interventions
-from transformer.rnn.trace import RecurrentTrace
-from transformer.tracing.trace import Trace
+from transformer.tracing.trace import Trace, TracedPair
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 from transformer.view.shared_texts import say
@@ -22,7 +21,7 @@ from transformer.view.shared_texts import say
 _menu = st.components.v2.component("headscope.saving", js=script("saving"), css=style("saving"))
 
 
-def describe_trace(trace: Trace | RecurrentTrace, interventions: Interventions | None = None) -> dict[str, Any]:
+def describe_trace(trace: TracedPair, interventions: Interventions | None = None) -> dict[str, Any]:
     """What a saved picture says of its trace: the model, the sentences, and the switches, for its file name and in
     words.
 

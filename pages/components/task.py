@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
 from pages.frame.messages import capital, message
-from pages.runtime.job import POLL, BackgroundJob, JobQueue
-from pages.runtime.session import from_session
+from pages.runtime.job import BackgroundJob, JobQueue, follow, start, started
 from pages.runtime.shared import owner_of
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import UserError, _
@@ -53,25 +52,6 @@ class Task(BackgroundJob, Generic[Value]):
         return (time.monotonic() - self.began) / self.done * (self.total - self.done)
 
 
-@dataclass
-class Started:
-    """task: what this session started last."""
-
-    task: Task[Any] | None = None
-
-
-def _current() -> Task[Any] | None:
-    return from_session(Started).task
-
-
-def start(jobs: JobQueue[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
-    """Start a task, in place of the one that this session started before."""
-    old = _current()
-    if old is not None:
-        old.stop()
-    from_session(Started).task = Task(jobs, key, work)
-
-
 def _shown_progress(task: Task[Any]) -> None:
     left = task.seconds_left
     if task.stopping:
@@ -88,18 +68,20 @@ def _shown_progress(task: Task[Any]) -> None:
     st.button(_("Stop"), key="hs-task-stop", on_click=task.stop, disabled=task.stopping)
 
 
-def _body(jobs: JobQueue[Value], key: Hashable, label: str, work: Callable[[Progress], Value], polling: bool) -> None:
-    """polling: whether this fragment reruns by itself; it must do so while a task runs, and only then."""
-    task = _current()
-    running = task is not None and task.running
-    if task is not None and running:
-        task.look()
-    if running != polling or jobs.find(key) is not None:
+def _body(
+    jobs: JobQueue[Value],
+    key: Hashable,
+    label: str,
+    work: Callable[[Progress], Value],
+    task: Task[Any] | None,
+    running: bool,
+) -> None:
+    if jobs.find(key) is not None:
         st.rerun()
     if task is not None and running:
         _shown_progress(task)
         return
-    st.button(label, key="hs-task-start", on_click=start, args=(jobs, key, work))
+    st.button(label, key="hs-task-start", on_click=start, args=(Task, jobs, key, work))
     if task is not None and task.key == key:
         if task.stage == "failed":
             message(capital(task.error) + ".", "error")
@@ -119,16 +101,12 @@ def result(
     found = jobs.find(key)
     if found is not None:
         return found
-    task = _current()
-    if at_once and (task is None or (task.key != key and (not task.running or task.jobs is jobs))):
-        start(jobs, key, work)
-        task = _current()
-        assert task is not None
-        task.thread.join(WAIT)
+    last = started(Task)
+    if at_once and (last is None or (last.key != key and (not last.running or last.jobs is jobs))):
+        Task(jobs, key, work).thread.join(WAIT)
         if (found := jobs.find(key)) is not None:
             return found
-    polling = task is not None and task.running
-    st.fragment(_body, run_every=POLL if polling else None)(jobs, key, label, work, polling)
+    follow(Task, partial(_body, jobs, key, label, work))
     return None
 
 

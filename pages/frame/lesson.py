@@ -48,7 +48,7 @@ from transformer.lessons.answers import Answer, AnswerError
 from transformer.lessons.lesson import LARGEST
 from transformer.lessons.questions import PRESSED, Asked, in_words, is_right, number_in, numbers, with_meaning
 from transformer.paths import lesson_folders
-from transformer.rooms.store import Given, Revealed
+from transformer.rooms.store import MemberAnswer, Revealed
 from transformer.texts import UserError, _, translate
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script
@@ -634,7 +634,7 @@ def _draw_tokens(question: Question, asked: Asked) -> None:
 
 
 def _draw_cards(
-    question: Question, asked: Asked, answers: Sequence[Given] = (), right: Collection[str] = (), mine: str = ""
+    question: Question, asked: Asked, answers: Sequence[MemberAnswer] = (), right: Collection[str] = (), mine: str = ""
 ) -> None:
     """The options, or what was answered, each as a card with a bar for those of the class who chose it. answers: of the
     class; right: the right ones; mine: this session's own answer."""

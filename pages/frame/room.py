@@ -43,7 +43,7 @@ from pages.runtime.session_models import own_models
 from pages.runtime.streamlit import session_id, viewer_network
 from transformer.lessons import Link
 from transformer.rooms import Member, RoomError, StoreError
-from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, Given, Revealed, read_code
+from transformer.rooms.store import HOURS, LENGTH, LONGEST_NAME, LONGEST_TEXT, Find, MemberAnswer, Revealed, read_code
 from transformer.texts import _
 
 MOST_REVEALED = 3_000  # characters in the cookie of revealed questions; a browser drops those above 4,096 bytes
@@ -559,7 +559,7 @@ def _class(here: Seat, in_words: InWords) -> None:
         st.button(_("Keep the room"), key="hs-room-keep", on_click=_ask_end, args=("",), type="primary")
 
 
-def _persons(answers: list[Given], there: list[Member]) -> dict[str, str]:
+def _persons(answers: list[MemberAnswer], there: list[Member]) -> dict[str, str]:
     """Member -> "Person 1" and so on: those who are there, then those who have left and answered."""
     ids = dict.fromkeys([member.id for member in there] + [given.member for given in answers])
     return {member: _("Person {number}").format(number=number) for number, member in enumerate(ids, start=1)}
@@ -606,7 +606,7 @@ def _project(find: Find) -> None:
     st.session_state["hs-room-class"] = False
 
 
-def _answers(here: Seat, answers: list[Given], persons: Mapping[str, str], in_words: InWords) -> None:
+def _answers(here: Seat, answers: list[MemberAnswer], persons: Mapping[str, str], in_words: InWords) -> None:
     """A table with a row for each person and a column for each question. Names are shown only if asked for, and what is
     right only once it is revealed, because the class may see this screen."""
     if not answers:
@@ -646,7 +646,7 @@ def _save_answers(here: Seat, in_words: InWords, key: str) -> None:
     )  # fmt: skip
 
 
-def as_csv(answers: list[Given], in_words: InWords) -> bytes:
+def as_csv(answers: list[MemberAnswer], in_words: InWords) -> bytes:
     """A line for each answer. A text that a spreadsheet would take for a formula starts with an apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text)
@@ -750,7 +750,7 @@ def bins(answers: list[str]) -> list[tuple[str, int]]:
 
 
 @_drawing
-def own_answers() -> list[Given]:
+def own_answers() -> list[MemberAnswer]:
     """What this member has answered, whatever session it was in."""
     here = seat()
     if here is None or here.teaches:
@@ -759,7 +759,7 @@ def own_answers() -> list[Given]:
 
 
 @_drawing
-def answers_to(question: str) -> list[Given]:
+def answers_to(question: str) -> list[MemberAnswer]:
     """All answers to a question; none outside of a room."""
     here = seat()
     return rooms().answers(here.code, question) if here is not None else []
@@ -772,7 +772,7 @@ def counts(answers: list[str], numbers: bool = False) -> dict[str, int]:
 
 @st.fragment(run_every=TICK)
 @_drawing
-def answers_so_far(question: str, draw: Callable[[list[Given]], None]) -> None:
+def answers_so_far(question: str, draw: Callable[[list[MemberAnswer]], None]) -> None:
     """For the teacher, before the answer is revealed: how many have answered, and on demand what, because the class may
     see this screen. draw: draws the answers, or with none of them the options."""
     here = seat()
@@ -784,7 +784,7 @@ def answers_so_far(question: str, draw: Callable[[list[Given]], None]) -> None:
     st.toggle(_("Show the answers as they arrive"), key="hs-room-live")
 
 
-def _count(here: Seat, answers: list[Given]) -> None:
+def _count(here: Seat, answers: list[MemberAnswer]) -> None:
     count = max(len(rooms().here(here.code)), len(answers))  # some may have left
     counted = _("{answers} of {count} have answered").format(answers=len(answers), count=count)
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.frame.messages import message
 from pages.frame.styles import run_style
 from pages.runtime import viewer
-from pages.runtime.operator import Figures, figures
+from pages.runtime.operator import Stats, stats
 from transformer.operator_key import opens
 from transformer.texts import _
 
@@ -34,7 +34,7 @@ def draw() -> None:
 
 @st.fragment(run_every=UPDATE)
 def _numbers() -> None:
-    show(figures())
+    show(stats())
 
 
 def _megabytes(size: int | None) -> str:
@@ -59,8 +59,8 @@ def _caches(caches: Mapping[str, tuple[int, int]]) -> str:
     return f'<h2 class="hs-group">{html.escape(_("Memory by cache"))}</h2>{table}'
 
 
-def show(now: Figures) -> None:
-    """Draw the figures."""
+def show(now: Stats) -> None:
+    """Draw the statistics."""
     groups = {
         _("Visitors"): {
             _("Open pages"): f"{now.viewers:,}",

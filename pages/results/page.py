@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.frame.frame import Content, PageFrame
-from pages.results import comparable, scored, table2, table3
+from pages.results import bleu, comparable, table2, table3
 from transformer.texts import _
 
 
@@ -17,7 +17,7 @@ def parts() -> dict[str, str]:
 
 
 def draw(frame: PageFrame) -> None:
-    {"bleu": scored, "subsets": comparable, "table2": table2, "tables": table3}[frame.part].draw(frame)
+    {"bleu": bleu, "subsets": comparable, "table2": table2, "tables": table3}[frame.part].draw(frame)
 
 
-CONTENT = Content(draw, parts, scored.OPTIONS, sentence=False)
+CONTENT = Content(draw, parts, bleu.OPTIONS, sentence=False)

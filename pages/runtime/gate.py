@@ -52,7 +52,7 @@ def is_own_origin(origin: str | None, host: str | None) -> bool:
         return False
 
 
-def needed_part(data: bytes) -> BackMsg | None:
+def allowed_message(data: bytes) -> BackMsg | None:
     """A message from a browser as Streamlit gets it, without an address that cannot be read; None for one that no page
     sends. Raises DecodeError for what is no message."""
     message = BackMsg.FromString(data)
@@ -73,7 +73,7 @@ def is_page(path: str) -> bool:
 
 
 class Gate:
-    """style: the style sheet that every page has from the start; opens: whether a key is the operator's; figures: the
+    """style: the style sheet that every page has from the start; opens: whether a key is the operator's; metrics: the
     metrics of this app, by name of the family, each as lines in the form of Prometheus; hold: whether a message of a
     session's browser has to wait, and Streamlit gets it from elsewhere.
 
@@ -87,10 +87,10 @@ class Gate:
         app: ASGIApp,
         style: str,
         opens: Callable[[str], bool],
-        figures: Callable[[], Mapping[str, str]],
+        metrics: Callable[[], Mapping[str, str]],
         hold: Callable[[AppSession, BackMsg], bool] = lambda session, message: False,
     ) -> None:
-        self._app, self._style, self._opens, self._figures, self._hold = app, style, opens, figures, hold
+        self._app, self._style, self._opens, self._own_metrics, self._hold = app, style, opens, metrics, hold
         self._ending: dict[str, asyncio.TimerHandle] = {}  # sessions whose page is gone
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -120,7 +120,7 @@ class Gate:
                 if event.get("bytes") is None:
                     return event
                 try:
-                    message = needed_part(event["bytes"])
+                    message = allowed_message(event["bytes"])
                 except DecodeError:
                     return event  # Streamlit ends the connection
                 if message is not None and (session is None or not self._hold(session, message)):
@@ -189,7 +189,7 @@ class Gate:
         answer = await self._answer(scope, receive)
         asked, body = params.get("families", []), bytes(answer.body).decode()
         if body.endswith(END):
-            ours = "".join(lines for name, lines in self._figures().items() if not asked or name in asked)
+            ours = "".join(lines for name, lines in self._own_metrics().items() if not asked or name in asked)
             answer.body = f"{body.removesuffix(END)}{ours}{END}".encode()
             answer.headers["content-length"] = str(len(answer.body))
         return answer

@@ -6,10 +6,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import ClassVar, TypeVar
-from weakref import WeakValueDictionary
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import streamlit as st
 
 from pages.runtime.queue import MODEL_QUEUE, TurnQueue
+from pages.runtime.session import from_session
 from pages.runtime.shared import SharedCache
 from pages.runtime.streamlit import session_id
 from transformer.cancellation import Stopped
@@ -42,7 +46,6 @@ class BackgroundJob:
     """
 
     known: tuple[type[Exception], ...] = ()
-    of_viewers: ClassVar[WeakValueDictionary[str, BackgroundJob]] = WeakValueDictionary()
 
     def __init__(self, jobs: JobQueue, name: str, patience: float) -> None:
         self.stage, self.error = "waiting", ""
@@ -52,11 +55,12 @@ class BackgroundJob:
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        viewer = session_id()
-        if viewer:
-            if (old := self.of_viewers.get(viewer)) is not None:
-                old.stop()
-            self.of_viewers[viewer] = self
+        if session_id():
+            jobs = from_session(Started).jobs
+            for old in jobs.values():
+                if old.running:
+                    old.stop()
+            jobs[type(self)] = self
         self.thread.start()
 
     @property
@@ -103,3 +107,42 @@ class BackgroundJob:
                 logging.getLogger(__name__).exception("%s failed", self.thread.name)
                 self.error = f"{type(error).__name__}: {error}"
             self.stage = "failed"
+
+
+Job = TypeVar("Job", bound=BackgroundJob)
+
+
+@dataclass
+class Started:
+    """jobs: by class, what this session started last."""
+
+    jobs: dict[type[BackgroundJob], Any] = field(default_factory=dict)
+
+
+def started(kind: type[Job]) -> Job | None:
+    """The job of a class that this session started last."""
+    job: Job | None = from_session(Started).jobs.get(kind)
+    return job
+
+
+def start(kind: Callable[..., BackgroundJob], *args: Any) -> None:
+    """For a button: start a job, which is made with these arguments."""
+    kind(*args)
+
+
+def follow(kind: type[Job], draw: Callable[[Job | None, bool], None]) -> None:
+    """Draw a fragment that reruns by itself while a job of this class runs, and only then; the page reruns when one
+    begins or ends. draw: called with the job that this session started last, and whether it runs."""
+    first = started(kind)
+    polling = first is not None and first.running
+
+    def body() -> None:
+        job = started(kind)
+        running = job is not None and job.running
+        if job is not None and running:
+            job.look()
+        if running != polling:
+            st.rerun()
+        draw(job, running)
+
+    st.fragment(body, run_every=POLL if polling else None)()

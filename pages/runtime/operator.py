@@ -1,4 +1,4 @@
-"""The figures of this process for its operator: on a page, and as metrics for programs that watch servers."""
+"""Statistics of this process for its operator: on a page, and as metrics for programs that watch servers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ STARTED = time.monotonic()
 
 
 @dataclass(frozen=True)
-class Figures:
-    """No text that anybody typed, no address and no id of a session is in here.
+class Stats:
+    """What the process does and holds. No text that anybody typed, no address and no id of a session is in here.
 
     resident: bytes that the process takes, None if unknown; budget: most of them.
     in_caches: bytes in all caches; cache_limit: most of them; caches: name -> number of values, and their bytes.
@@ -47,15 +47,15 @@ class Figures:
     uptime: float
 
 
-def figures(
+def stats(
     memory: Accountant = MEMORY,
     queue: TurnQueue = MODEL_QUEUE,
     sentences: Rate = SENTENCES,
     trainings: Workshop | None = None,
-) -> Figures:
-    """The figures as they are now."""
+) -> Stats:
+    """The statistics as they are now."""
     trainings = trainings or workshop.shared()
-    return Figures(
+    return Stats(
         resident=resident(), budget=memory.budget, in_caches=memory.used,
         cache_limit=memory.cache_limit, caches=memory.by_cache(), viewers=viewers(),
         running=queue.running, waiting=queue.waiting, at_once=queue.at_once,
@@ -66,9 +66,9 @@ def figures(
     )  # fmt: skip
 
 
-def metrics(now: Figures | None = None) -> dict[str, str]:
-    """The figures in the form of Prometheus: name of a family -> its lines."""
-    now = now or figures()
+def metrics(now: Stats | None = None) -> dict[str, str]:
+    """The statistics in the form of Prometheus: name of a family -> its lines."""
+    now = now or stats()
     trainings = {"running": now.trainings, "waiting": now.trainings_waiting, "most": now.most_trainings}
     memory = {"resident": now.resident, "budget": now.budget, "caches": now.in_caches, "room": now.cache_limit}
     families: dict[str, tuple[str, str, Mapping[str, float | None]]] = {  # family -> label, what it is, label -> number

@@ -13,7 +13,6 @@ from tests.support.build import tiny_pretrained
 from transformer.analysis.attention import (
     WordLink,
     check,
-    drop_tokens,
     entropy,
     merge_words,
     strongest_word_link,
@@ -42,13 +41,6 @@ def test_words_take_the_sum_of_keys_and_the_mean_of_queries() -> None:
     matrix = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.0, 0.4, 0.6]])
     merged = merge_words(matrix, [0, 0, 1], [0, 1, 1])
     assert torch.allclose(merged, torch.tensor([[0.3, 0.7], [0.0, 1.0]]))
-
-
-def test_dropped_tokens_leave_or_share_their_weight() -> None:
-    matrix = torch.tensor([[0.25, 0.25, 0.5], [0.0, 0.0, 1.0], [0.1, 0.2, 0.7]])
-    rows, columns = [False, False, True], [False, False, True]
-    assert torch.equal(drop_tokens(matrix, rows, columns, False), matrix[:2, :2])
-    assert torch.equal(drop_tokens(matrix, rows, columns, True), torch.tensor([[0.5, 0.5], [0.0, 0.0]]))
 
 
 def test_entropy_by_hand() -> None:

@@ -29,15 +29,15 @@ def app() -> Iterator[App]:
 
 def test_uploads_leave_the_memory_flat(app: App) -> None:
     """Twenty zips of 500 kB with a file of 28 MB each, which would be 560 MB; a session keeps eight models."""
-    taken: list[int] = []
+    memory: list[int] = []
 
     def after(attacker: Attacker) -> None:
         assert not attacker.errors and "It is open now on every page" in attacker.said, (attacker.errors, attacker.said)
-        taken.append(sample(app.pid).memory)
+        memory.append(sample(app.pid).memory)
 
     run(upload(app, map(padded_zip, range(20)), after))
-    # Making what drafts translations takes 120 MB for a moment, two seconds after the first visit, hence the smallest.
-    assert len(taken) == 20 and min(taken[15:]) < max(taken[:10]) + NOISE, [one // 10**6 for one in taken]
+    # The smallest, because `Pretrained.prepare_draft` takes 120 MB for a moment, two seconds after the first visit.
+    assert len(memory) == 20 and min(memory[15:]) < max(memory[:10]) + NOISE, [one // 10**6 for one in memory]
 
 
 @pytest.mark.long
@@ -61,30 +61,30 @@ def test_loaded_models_leave_with_their_sessions(app: App) -> None:
 
 def test_long_unknown_texts_leave_the_memory_flat(app: App) -> None:
     """140 texts of 99,990 unknown characters, 100 of them 190 MB; each is one token. No answer repeats one."""
-    taken: list[int] = []
+    memory: list[int] = []
     received: list[int] = []
 
     def after(attacker: Attacker, answer: int) -> None:
         assert not attacker.errors and "At most 4,096 are allowed; shorten it" in attacker.said, attacker.said
-        taken.append(sample(app.pid).memory)
+        memory.append(sample(app.pid).memory)
         received.append(answer)
 
     run(type_texts(app, map(unknown_text, range(140)), after))
-    # The smallest, because what drafts translations is made meanwhile.
-    assert len(taken) == 140 and min(taken[120:]) < min(taken[:20]) + NOISE, [one // 10**6 for one in taken]
+    # The smallest, because `prepare_draft` runs meanwhile.
+    assert len(memory) == 140 and min(memory[120:]) < min(memory[:20]) + NOISE, [one // 10**6 for one in memory]
     assert max(received) < 100_000
 
 
 @pytest.mark.long
 def test_texts_at_the_limit_stay_within_the_budget() -> None:
     """Texts of 4,000 unknown characters are traced; with the smallest budget, they make room for one another."""
-    taken: list[int] = []
+    memory: list[int] = []
 
     def after(attacker: Attacker, _: int) -> None:
         assert not attacker.errors and "read as <unk>" in attacker.said, attacker.said
-        taken.append(sample(app.pid).memory)
+        memory.append(sample(app.pid).memory)
 
     with running(transformer.load("en-de").path, "--trainings", "0", "--memory", "600M") as app:
         run(type_texts(app, (unknown_text(number, 4_000) for number in range(200)), after))
-    assert max(taken) < 600_000_000 + NOISE, [one // 10**6 for one in taken]
-    assert max(taken[150:]) < max(taken[:150]) + NOISE // 4, [one // 10**6 for one in taken]
+    assert max(memory) < 600_000_000 + NOISE, [one // 10**6 for one in memory]
+    assert max(memory[150:]) < max(memory[:150]) + NOISE // 4, [one // 10**6 for one in memory]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser.find import FLAGS, NoProgram, do_without, find_browser, find_nginx
-from tests.support.app import opened
+from tests.support.app import loaded
 from tests.support.server import WAIT, start, stop
 from transformer.inference.pretrained import Pretrained
 
@@ -144,12 +144,12 @@ def visitor(another: Callable[..., BrowserContext]) -> BrowserContext:
 
 @pytest.fixture(scope="session")
 def model() -> Pretrained:
-    return opened("en-de")
+    return loaded("en-de")
 
 
 @pytest.fixture(scope="session")
 def reverse() -> Pretrained:
-    return opened("reverse")
+    return loaded("reverse")
 
 
 def _running(factory: pytest.TempPathFactory, script: str = "", **environment: str) -> Iterator[str]:

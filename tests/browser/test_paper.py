@@ -20,7 +20,7 @@ def figure_named(name: str) -> str:
     return f"[data-testid=figure][data-name={name}]"
 
 
-# Page, and part, setting or parameters -> what its links name.
+# Page and part -> the picture or table that its links lead to.
 SUBJECTS = {
     "anatomy": "[data-testid=anatomy-stage]",
     "anatomy before": figure_named("input-length"),
@@ -136,7 +136,7 @@ def test_the_papers_own_sentence_opens_with_its_head(page: Page) -> None:
     assert f"Layer {params['layer']}, head {params['head']}" in said
 
 
-# Of the pages whose pictures stand lowest; the others before a release.
+# The two pages whose pictures are lowest on the screen; `make test-long` has the others.
 LINKED = [
     pytest.param(name, marks=() if name in ("decoding", "heads") else pytest.mark.long)
     for name in sorted({view.page for item in items() for view in item.views})

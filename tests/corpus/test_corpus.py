@@ -25,7 +25,7 @@ import transformer
 from tests.support.processes import PATIENCE, children, there
 from transformer.__main__ import main
 from transformer.analysis.alignment import pharaoh
-from transformer.cli import corpus as command
+from transformer.cli import corpus as corpus_command
 from transformer.corpus import reading, running, shards
 from transformer.corpus.reading import LONGEST, grouped, open_corpus
 from transformer.corpus.search import search_corpus
@@ -363,9 +363,9 @@ def test_large_inputs_use_all_cores_where_dask_is(corpus: Path, monkeypatch: Any
         return running._here(job, chunks)
 
     monkeypatch.setattr(running, "_remote", remote)
-    monkeypatch.setattr(command, "cores", lambda: 7)
+    monkeypatch.setattr(corpus_command, "cores", lambda: 7)
     assert main([*ALIGN, str(corpus)]) == 1 and asked == []
-    monkeypatch.setattr(command, "LARGE", corpus.stat().st_size)
+    monkeypatch.setattr(corpus_command, "LARGE", corpus.stat().st_size)
     assert main([*ALIGN, str(corpus)]) == 1 and asked == [7]
     assert main([*ALIGN, str(corpus), "--workers", "1"]) == 1 and asked == [7]
     monkeypatch.setattr(running, "find_spec", lambda name: None)
@@ -379,9 +379,9 @@ def test_large_inputs_use_all_cores_where_dask_is(corpus: Path, monkeypatch: Any
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress_tells_the_time_left(terminal: bool, monkeypatch: Any, capsys: Any) -> None:
     now = iter([0.0, 10.0, 20.0, 100.0, 100.1, 200.0])
-    monkeypatch.setattr(command.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(corpus_command.time, "monotonic", lambda: next(now))
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
-    told = command.Told(1_000)
+    told = corpus_command.Progress(1_000)
     for read in (100, 300, 500, 501, 1_000):  # the first 100 bytes were done before
         told(read, 100)
     err = capsys.readouterr().err

@@ -168,22 +168,6 @@ def test_paths_by_their_closed_formulas() -> None:
             assert looking_back(sizes) == back == max(1, math.ceil(path_order("convolution", sizes) - 1e-9))
 
 
-def test_the_recurrent_path_is_that_of_its_states() -> None:
-    """From the first input into its state, then from state to state: a graph of its own, searched plainly."""
-    for n in (1, 2, 6):
-        edges: dict[tuple[str, int], list[tuple[str, int]]] = {
-            **{("input", at): [("state", at)] for at in range(n)},
-            **{("state", at): [("state", at + 1)] for at in range(n - 1)},
-        }
-        depths, queue = {("input", 0): 0}, deque([("input", 0)])
-        while queue:
-            at = queue.popleft()
-            for node in edges.get(at, []):
-                depths.setdefault(node, depths[at] + 1)
-                queue.append(node)
-        assert depths["state", n - 1] == n == path("recurrent", Sizes(n, 4))
-
-
 def test_dilations_by_k_leave_gaps_where_the_kernel_is_centred() -> None:
     """k = 3, dilations 1, 3, 9: from position 0 two to the right is 3 - 1, and -1 lies outside."""
     assert centred_by_kernel(Sizes(2, 4)) == 1

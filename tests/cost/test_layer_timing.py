@@ -37,10 +37,9 @@ from transformer.cost.layer_types import (
     RestrictedAttention,
     SelfAttention,
     SeparableConvolution,
-    attend_nearby,
     layer,
 )
-from transformer.model.attention import MultiHeadAttention, attend
+from transformer.model.attention import MultiHeadAttention
 
 D, HEADS = 12, 3
 
@@ -71,18 +70,6 @@ def test_restricted_attention_is_full_attention_with_a_band_mask(
     torch.testing.assert_close(RestrictedAttention(full, window)(x), full(x, x, band(n, window)))
     if window >= 2 * n - 1:
         torch.testing.assert_close(RestrictedAttention(full, window)(x), full(x, x))
-
-
-def test_nearby_attention_by_hand() -> None:
-    """One head of width 1, q = k = 1 everywhere but one key: neighbours alone count, and the ends have two."""
-    queries = torch.ones(1, 1, 4, 1)
-    keys = torch.tensor([0.0, 0.0, math.log(2), 0.0]).reshape(1, 1, 4, 1)
-    values = torch.tensor([6.0, 12.0, 24.0, 48.0]).reshape(1, 1, 4, 1)
-    found = attend_nearby(queries, keys, values, 3, 1.0).flatten()
-    expected = [(6 + 12) / 2, (6 + 12 + 2 * 24) / 4, (12 + 2 * 24 + 48) / 4, (2 * 24 + 48) / 3]
-    torch.testing.assert_close(found, torch.tensor(expected))
-    mask = band(4, 3)[None, None]
-    torch.testing.assert_close(found, attend(queries, keys, values, mask, scale=1.0).flatten())
 
 
 def test_self_attention_is_ours_and_fused_the_same() -> None:
@@ -200,16 +187,16 @@ def test_a_kind_ends_where_a_pass_would_take_too_long() -> None:
     made = {"attention": clock.layer(grows), "convolution": clock.layer(lambda n, ran: 0.2 * n / 16)}
     found = list(measure(made, SIZES, [8, 16, 32, 64], clock=clock))
     assert set(asked) == {8, 16} and SLOWEST == 0.5
-    left = {(one.kind, one.n): one.left for one in found}
+    left = {(one.kind, one.n): one.unmeasured for one in found}
     assert left["attention", 16] == "" and left["attention", 32] == left["attention", 64] == "slow"
     assert left["convolution", 32] == "" and left["convolution", 64] == "slow"  # 0.4 s, then it would be 0.8
-    assert len(found) == ROUNDS * 8 and all(one.passes == 0 for one in found if one.left)
+    assert len(found) == ROUNDS * 8 and all(one.passes == 0 for one in found if one.unmeasured)
 
 
 def test_one_slow_pass_of_a_busy_machine_ends_nothing() -> None:
     clock = Clock()
     made = {"attention": clock.layer(lambda n, ran: 2.0 if ran == 1 else 0.001)}
-    assert [one.left for one in measure(made, SIZES, [8, 16], clock=clock)] == [""] * (2 * ROUNDS)
+    assert [one.unmeasured for one in measure(made, SIZES, [8, 16], clock=clock)] == [""] * (2 * ROUNDS)
 
 
 def test_the_measurement_ends_with_its_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +205,7 @@ def test_the_measurement_ends_with_its_time_budget(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(layer_timing, "SLOWEST", math.inf)
     found = list(measure(made, SIZES, [8, 16, 32], clock=clock))
     # 0.9 of the budget for the first point, 0.9 for the second, nothing for the third and for later rounds
-    assert [one.left for one in found] == ["", "", "budget"] * ROUNDS
+    assert [one.unmeasured for one in found] == ["", "", "budget"] * ROUNDS
     assert [one.passes for one in found[:3]] == [one.passes for one in found[-3:]] == [LEAST, LEAST, 0]
     assert clock.now - 100 == pytest.approx(1.8 * BUDGET)
 
@@ -237,7 +224,7 @@ def test_memory_is_bounded() -> None:
     largest = max(n for n in (64, 1024, 2048, 4096) if pass_bytes("attention", replace(sizes, n=n)) <= MEMORY)
     assert largest == 2048 and pass_bytes("attention", replace(sizes, n=4096)) >= 144 * 4096**2 > MEMORY
     found = list(measure({"attention": clock.layer(note)}, sizes, [64, 2048, 4096], clock=clock))
-    assert set(asked) == {64, 2048} and found[2] == Timing("attention", 4096, left="memory")
+    assert set(asked) == {64, 2048} and found[2] == Timing("attention", 4096, unmeasured="memory")
     assert all(pass_bytes(kind, Sizes(n, 256, 8)) <= MEMORY for kind in KINDS for n in LENGTHS)
     assert fits(Sizes(4, 1024, 16, kernel=31)) and not fits(Sizes(4, 8192, 8))
 

@@ -126,8 +126,8 @@ def test_counts_of_the_bundled_models(name: str) -> None:
     assert {tensor for tensors in found.shared.values() for tensor in tensors} == shared
 
 
-@pytest.mark.parametrize(("name", "exact"), [("base", 63_082_496), ("big", 214_245_376)])
-def test_the_papers_models_without_their_memory(name: str, exact: int) -> None:
+@pytest.mark.parametrize(("name", "exact", "million"), [("base", 63_082_496, 65), ("big", 214_245_376, 213)])
+def test_the_papers_models_without_their_memory(name: str, exact: int, million: int) -> None:
     config = preset(name, 37_000)
     with torch.device("meta"):
         model = Transformer(config)
@@ -139,6 +139,10 @@ def test_the_papers_models_without_their_memory(name: str, exact: int) -> None:
     assert found.part("decoder").adds == 6 * (2 * attention + feed_forward + 3 * norm)
     assert found.part("source").adds == 37_000 * d and found.parameters == exact
     assert found.float32_bytes == 4 * exact and all(one.is_meta for one in model.parameters())
+    # Table 3 prints 65 and 213 million. The paper gives its vocabulary as "about 37000" and does not say which
+    # projections have biases. No one vocabulary makes both rows exact: with our biases base would need 40,746 pieces
+    # and big 35,784. Ours are 2.9% below and 0.6% above.
+    assert abs(exact / (million * 1e6) - 1) < 0.035
 
 
 # -- what reads what --------------------------------------------------------------------------------------------------

@@ -4,13 +4,13 @@ tests/pages/positions/test_reference.py compares those of the formula with what 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import learned_positions as learned
 from transformer.figures import positions as figures
 from transformer.figures.style import GREY, INK, TEAL, diverging, ramp
@@ -18,8 +18,8 @@ from transformer.model.positions import sinusoidal
 
 LENGTH, D_MODEL = 50, 34
 TABLE = sinusoidal(LENGTH, D_MODEL)
-WAVES = wavelengths(D_MODEL).numpy()
-PRODUCTS = dot_products(TABLE)
+WAVES = 2 * math.pi * 10000 ** (np.arange(0, D_MODEL, 2) / D_MODEL)
+PRODUCTS = (TABLE @ TABLE.T).numpy()
 NAMES = ("formula", "my<i>model")
 ROWS = {name: np.linspace(0, end, LENGTH) for end, name in enumerate(NAMES, 1)}
 LENGTHS = [4, 5, 6]
@@ -30,16 +30,15 @@ def test_of_many_positions_a_curve_has_no_dots_and_a_column_no_rings() -> None:
     for length in (figures.DOTTED, figures.DOTTED + 1):
         dots = figures.encoding_curves(np.zeros((length, D_MODEL)), (0,), WAVES).data[6:]
         assert {dot.marker.opacity for dot in dots} == {float(length == figures.DOTTED)}
-    offsets = by_offset(PRODUCTS)
     for length in (figures.RINGS, figures.RINGS + 1):
-        by = figures.products_by_offset(offsets.offsets.numpy(), offsets.mean.numpy(), np.zeros(length))
+        by = figures.products_by_offset(np.arange(-3, 4), np.zeros(7), np.zeros(length))
         assert by.data[1].mode == ("markers" if length == figures.RINGS else "lines")
 
 
 def test_products_below_0_have_a_scale_of_two_colours() -> None:
     for products, ends, scale in (
-        (PRODUCTS.numpy(), (0, None, D_MODEL / 2), ramp(TEAL, "light")),
-        (-PRODUCTS.numpy(), (-D_MODEL / 2, 0, D_MODEL / 2), diverging("light")),
+        (PRODUCTS, (0, None, D_MODEL / 2), ramp(TEAL, "light")),
+        (-PRODUCTS, (-D_MODEL / 2, 0, D_MODEL / 2), diverging("light")),
     ):
         (cells,) = figures.product_matrix(products, 4, D_MODEL / 2).data
         assert (cells.zmin, cells.zmid, cells.zmax) == ends and [list(stop) for stop in cells.colorscale] == scale
@@ -50,27 +49,14 @@ def test_too_many_curves_are_refused() -> None:
         figures.encoding_curves(TABLE.numpy(), range(7), WAVES)
 
 
-def test_the_map_shows_its_first_dimensions_and_says_so() -> None:
-    figure = figures.shift_matrix(shift_map(3, D_MODEL).numpy(), 3)
+def test_of_many_dimensions_and_positions_the_first_are_shown() -> None:
+    matrix = np.arange(D_MODEL * D_MODEL).reshape(D_MODEL, D_MODEL)
+    figure = figures.shift_matrix(matrix, 3)
     (cells,) = figure.data
-    assert np.allclose(cells.z, shift_map(3, D_MODEL).numpy()[: figures.SHOWN, : figures.SHOWN])
+    assert np.array_equal(cells.z, matrix[: figures.SHOWN, : figures.SHOWN])
     assert "for k = 3" in figure.layout.title.text and "dimensions 0 to 31 of 34" in figure.layout.title.text
-    small = figures.shift_matrix(shift_map(3, 6).numpy(), 3)
-    assert small.data[0].z.shape == (6, 6) and "dimensions 0 to 5 of 6" in small.layout.title.text
-
-
-def test_shifted_and_mapped_side_by_side_are_one() -> None:
-    there, mapped = (part.numpy() for part in shifted(TABLE, 3))
-    figure = figures.shifted_beside(there, mapped, 3)
-    left, right = figure.data
-    assert np.array_equal(left.z, TABLE.numpy()[3 : 3 + figures.SHOWN, : figures.SHOWN])
-    assert np.abs(left.z - right.z).max() < 1e-6 and left.z.shape == right.z.shape == (32, 32)
-    assert (right.xaxis, right.yaxis) == ("x2", "y2") and not left.showscale
-    assert (left.zmin, left.zmax) == (right.zmin, right.zmax) and left.colorscale == right.colorscale
-    assert figure.layout.xaxis2.matches == "x" and figure.layout.yaxis2.matches == "y"
-    names = figure.layout.annotations
-    assert [name.text for name in names] == [f"<b>{figures.LABELS[key]}</b>" for key in ("there", "mapped")]
-    assert all(name.y == 1 > figure.layout.yaxis.domain[1] for name in names)  # above the cells
+    left, right = figures.shifted_beside(TABLE.numpy(), -TABLE.numpy(), 3).data
+    assert np.array_equal(left.z, TABLE.numpy()[: figures.SHOWN, : figures.SHOWN]) and np.array_equal(right.z, -left.z)
 
 
 def test_two_tables_have_one_scale_and_a_line_where_training_ended() -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-PLACES = {  # event -> which of its arguments are paths that are changed
+PATH_ARGUMENTS = {  # event -> which of its arguments are paths of what changes
     "os.mkdir": (0,), "os.rename": (0, 1), "os.remove": (0,), "os.rmdir": (0,), "os.link": (1,), "os.symlink": (1,),
     "os.truncate": (0,), "os.chmod": (0,), "os.chown": (0,), "os.utime": (0,), "os.setxattr": (0,),
 }  # fmt: skip
 PROCESSES = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty")
-NEVER = ("/dev/null", "/proc/", "/dev/tty", "/dev/shm/")  # the last is memory
+UNWATCHED = ("/dev/null", "/proc/", "/dev/tty", "/dev/shm/")  # the last is memory
 
 _watching: list[Watch] = []
 
@@ -35,7 +35,7 @@ class Watch:
         name = os.path.abspath(
             os.path.join(os.readlink(f"/proc/self/fd/{folder}") if folder >= 0 else "", os.fsdecode(path))
         )
-        if name.startswith(NEVER) or (self.allowed and (name + os.sep).startswith(self.allowed + os.sep)):
+        if name.startswith(UNWATCHED) or (self.allowed and (name + os.sep).startswith(self.allowed + os.sep)):
             return
         self.found.append((event, name))
         raise PermissionError(errno.EACCES, "the test lets nobody write here", name)
@@ -49,8 +49,8 @@ def _hook(event: str, given: tuple[Any, ...]) -> None:
         path, mode, flags = given
         if (isinstance(mode, str) and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & WRITING):
             watch.see(event, path)
-    elif event in PLACES:
-        for place in PLACES[event]:
+    elif event in PATH_ARGUMENTS:
+        for place in PATH_ARGUMENTS[event]:
             watch.see(event, given[place], given[-1] if event in ("os.mkdir", "os.remove", "os.rmdir") else -1)
     elif event in PROCESSES:
         watch.found.append((event, repr(given[:2])))

@@ -16,7 +16,7 @@ from transformer.model.tap import KINDS
 
 EXAMPLES = [(switch_class, text) for switch_class in SWITCHES for text in switch_class.EXAMPLES]
 SOURCE, TARGET = "ka lo mi", "re sta"
-every_example = pytest.mark.parametrize(("sort", "text"), EXAMPLES, ids=[text for _, text in EXAMPLES])
+every_example = pytest.mark.parametrize(("switch_class", "text"), EXAMPLES, ids=[text for _, text in EXAMPLES])
 
 
 def test_names_in_links_are_distinct() -> None:
@@ -29,10 +29,10 @@ def test_names_in_links_are_distinct() -> None:
 
 
 @every_example
-def test_an_example_is_parsed_written_and_described(sort: type[Switch], text: str) -> None:
+def test_an_example_is_parsed_written_and_described(switch_class: type[Switch], text: str) -> None:
     value = Interventions.parse(text)
     (switch,) = value.switches
-    assert type(switch) is sort and str(value) == text and f"{switch.param}={switch.value}" == text
+    assert type(switch) is switch_class and str(value) == text and f"{switch.param}={switch.value}" == text
     assert dataclasses.replace(switch) == switch  # type: ignore[type-var]
     if isinstance(switch, HeadSwitch):
         assert set(switch.kinds) <= set(KINDS) and switch.param in switch.PARAMS
@@ -43,12 +43,12 @@ def test_an_example_is_parsed_written_and_described(sort: type[Switch], text: st
 
 
 @every_example
-def test_an_example_changes_a_pass_and_only_by_tensors_that_there_are(sort: type[Switch], text: str) -> None:
-    model, value = pretrained_variant(**T5) if sort is Unbias else tiny_pretrained(), Interventions.parse(text)
+def test_an_example_changes_a_pass_and_only_by_tensors_that_there_are(switch_class: type[Switch], text: str) -> None:
+    model, value = pretrained_variant(**T5) if switch_class is Unbias else tiny_pretrained(), Interventions.parse(text)
     beside = Interventions((Pad(3),)) if text.startswith("padding") else Interventions()
     plain = model.trace(SOURCE, TARGET, interventions=beside)
     switched = model.trace(SOURCE, TARGET, interventions=beside + value)  # an edit of no tensor is a TapError
-    if sort is Pad:
+    if switch_class is Pad:
         assert len(switched.source_ids) == len(plain.source_ids) + value.pads and not edits_of(value, model.config)
     else:
         assert not torch.equal(switched.logits, plain.logits)

@@ -23,7 +23,6 @@ from transformer.lessons.answers import FUNCTIONS
 from transformer.lessons.questions import is_right
 from transformer.live_training.findings import numbers
 from transformer.live_training.recordings import recording
-from transformer.model.feedforward import FeedForward
 from transformer.probing.probes import gold_pairs, probe_pairs
 from transformer.text.numerals import read_numeral
 from transformer.tracing.trace import Trace
@@ -402,40 +401,6 @@ def test_the_lesson_names_the_scores_that_the_model_recorded(model: Pretrained) 
     assert f"BLEU {parts['all']['bleu']:.1f} " in asked.ask
     assert f"{parts['short']['bleu']:.1f}, its long ones {parts['long']['bleu']:.1f}" in asked.why
     assert asked.answer == "These two numbers cannot tell."
-
-
-def test_only_without_the_mask_a_later_token_reaches_an_earlier_step(model: Pretrained) -> None:
-    pair = [("The dog sees the cat.", text) for text in ("Der Hund sieht die Katze.", "Der Hund sieht die Frau.")]
-    for switches, leaks in (("", False), ("causal=off", True)):
-        one, other = (model.trace(*texts, interventions=Interventions.parse(switches)) for texts in pair)
-        same = next(
-            at for at, ids in enumerate(zip(one.target_in_ids, other.target_in_ids, strict=True)) if len(set(ids)) > 1
-        )
-        moved = (one.logits[:same] - other.logits[:same]).abs().max()
-        assert bool(moved > 0) == leaks
-
-
-def test_without_positions_an_output_moves_with_its_token(model: Pretrained) -> None:
-    switched = Interventions.parse("positions=remove@source")
-    one, other = (model.trace(text, "Ja.", interventions=switched) for text in ("the dog sees", "sees the dog"))
-    assert sorted(one.source_labels) == sorted(other.source_labels) and one.source_labels != other.source_labels
-    for at, label in enumerate(one.source_labels):
-        torch.testing.assert_close(
-            one.encoder_output[at], other.encoder_output[other.source_labels.index(label)], atol=1e-4, rtol=1e-4
-        )
-    kept = [model.trace(text, "Ja.") for text in ("the dog sees", "sees the dog")]
-    assert (kept[0].encoder_output[0] - kept[1].encoder_output[1]).abs().max() > 0.1
-
-
-def test_a_feed_forward_network_changes_one_token_alone(model: Pretrained) -> None:
-    for module in model.model.modules():
-        if isinstance(module, FeedForward):
-            x = torch.randn(1, 5, model.config.d_model, generator=torch.Generator().manual_seed(3))
-            changed = x.clone()
-            changed[0, 2] += 1
-            with torch.inference_mode():
-                rows = (module(x) - module(changed)).abs().amax(-1)[0]
-            assert [bool(row > 1e-5) for row in rows] == [False, False, True, False, False]
 
 
 def test_the_most_likely_token_is_taken_and_the_table_of_costs_holds(model: Pretrained, traces: list[Trace]) -> None:

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.runtime import cache
-from tests.support.app import linked, messages, open_page, worked
+from tests.support.app import finish_task, linked, messages, open_page
 from tests.support.build import saved_overflowing
 from transformer.interventions.sets import Interventions
 
@@ -40,7 +40,7 @@ def used(overflowing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(page: str, part: str, **params: str) -> AppTest:
     app = open_page(page, **linked(part, source=SOURCE, target=TARGET, checkpoint="tiny", **params))
-    return worked(app) if any(button.key == "hs-task-start" for button in app.button) else app
+    return finish_task(app) if any(button.key == "hs-task-start" for button in app.button) else app
 
 
 @pytest.mark.parametrize("page, part", MEASURE)

@@ -18,7 +18,7 @@ import pytest
 from tests.support.redis import PASSWORD, running_redis
 from tests.support.server import free_port
 from transformer.rooms import RedisRooms, SqliteRooms, StoreError, open_rooms, store
-from transformer.rooms.store import Find, Given, Member, RoomError, Rooms, read_code
+from transformer.rooms.store import Find, Member, MemberAnswer, RoomError, Rooms, read_code
 
 
 class Clock:
@@ -115,7 +115,7 @@ def test_members_roam_and_are_called_back(rooms: Rooms) -> None:
 def test_who_was_not_seen_lately_is_not_counted(rooms: Rooms, clock: Clock) -> None:
     code, _ = rooms.open()
     one, two = rooms.join(code), rooms.join(code)
-    clock.time += store.HERE
+    clock.time += store.AWAY
     assert rooms.here(code) == [one, two]
     rooms.see([(code, two.id)])
     clock.time += 1
@@ -130,9 +130,9 @@ def test_the_first_answer_of_a_member_counts(rooms: Rooms) -> None:
     rooms.answer(code, two.id, "l:2", "0.5", False)
     rooms.answer(code, one.id, "l:2", "another", False)
     rooms.answer(code, one.id, "l:3", "x" * 500, None)
-    asked = [Given(one.id, "Kim", "l:2", "a head", True), Given(two.id, "", "l:2", "0.5", False)]
+    asked = [MemberAnswer(one.id, "Kim", "l:2", "a head", True), MemberAnswer(two.id, "", "l:2", "0.5", False)]
     assert rooms.answers(code, "l:2") == asked
-    assert rooms.answers(code) == [*asked, Given(one.id, "Kim", "l:3", "x" * store.LONGEST_TEXT, None)]
+    assert rooms.answers(code) == [*asked, MemberAnswer(one.id, "Kim", "l:3", "x" * store.LONGEST_TEXT, None)]
     rooms.remove_answer(code, secret, one.id, "l:2")
     assert rooms.answers(code, "l:2") == asked[1:]
     rooms.answer(code, "nobody", "l:2", "x", None)
@@ -283,7 +283,7 @@ def test_limits_hold_for_two_processes_and_a_killed_one_loses_nothing(rooms: Roo
     for number in range(40):  # the first answer counts, whoever brought it
         assert len(rooms.answers(code, str(number))) == 1
     assert len(rooms.finds(code)) == store.MOST_FINDS
-    assert rooms.answers(code, "last") == [Given(two.id, "two", "last", "x", True)]
+    assert rooms.answers(code, "last") == [MemberAnswer(two.id, "two", "last", "x", True)]
     assert rooms.steers(code, secret) and rooms.find(code) is not None
 
 
@@ -340,7 +340,7 @@ def test_a_server_that_is_gone_is_said_and_comes_back_with_its_rooms(tmp_path: P
         )
     with running_redis(tmp_path, port, *keeps):
         assert rooms.steers(code, secret)
-        assert rooms.answers(code) == [Given(member.id, "Kim", "q", "a", True)]
+        assert rooms.answers(code) == [MemberAnswer(member.id, "Kim", "q", "a", True)]
         rooms.close()
 
 

@@ -20,6 +20,7 @@ from streamlit.util import calc_hash
 from pages.components import figure, task
 from pages.frame.state import Session, State
 from pages.registry import pages
+from pages.runtime.job import Started
 from pages.runtime.session import KEY, Kept
 from tests.support.payloads import unpack
 from transformer.inference.pretrained import Pretrained, load
@@ -48,8 +49,8 @@ LEFT_OUT: dict[str, dict[str, Any]] = {
 MODELS: dict[str, Pretrained] = {}  # what `content_test` draws with: AppTest runs the text of a script, not this module
 
 
-def opened(name: str | Path) -> Pretrained:
-    """A checkpoint with its matrices as the app has them, so that all bits are equal."""
+def loaded(name: str | Path) -> Pretrained:
+    """Load a checkpoint as the app does, with its matrices reordered, so that all bits are equal."""
     model = load(name)
     reorder(model.model)
     return model
@@ -75,12 +76,12 @@ def app_test(page: str = "heads", /, **params: str) -> AppTest:
 
 def open_page(page: str = "heads", /, **params: str) -> AppTest:
     """A page by link, drawn without an error, with a sentence pair unless the link has another."""
-    return opened_well(app_test(page, **{"source": "ka lo mi", "target": "re sta vu", **params}).run())
+    return without_error(app_test(page, **{"source": "ka lo mi", "target": "re sta vu", **params}).run())
 
 
 def open_link(page: str, /, **params: str) -> AppTest:
     """A page by link, drawn without an error; without a sentence in the link, it begins with the model's example."""
-    return opened_well(app_test(page, **params).run())
+    return without_error(app_test(page, **params).run())
 
 
 def open_variant(kind: str, page: str = "heads", part: str = "", **params: str) -> AppTest:
@@ -88,16 +89,16 @@ def open_variant(kind: str, page: str = "heads", part: str = "", **params: str) 
     return open_page(page, **{"checkpoint": kind, "source": SOURCE, "target": TARGET, **linked(part), **params})
 
 
-def opened_well(app: AppTest) -> AppTest:
+def without_error(app: AppTest) -> AppTest:
     assert not app.exception, app.exception
     return app
 
 
-def worked(app: AppTest) -> AppTest:
-    """The page after the background job behind its button has ended."""
+def finish_task(app: AppTest) -> AppTest:
+    """Press the button of a background job and wait. Returns the page after the job."""
     app.button(key="hs-task-start").click().run()
     started_task(app).thread.join(60)
-    return opened_well(app.run())
+    return without_error(app.run())
 
 
 def switch_page(app: AppTest, page: str) -> AppTest:
@@ -124,8 +125,7 @@ def state_of(app: AppTest) -> State:
 
 def started_task(app: AppTest) -> task.Task[Any]:
     """The task that this session started last."""
-    found = kept(app, task.Started).task
-    assert found is not None
+    found: task.Task[Any] = kept(app, Started).jobs[task.Task]
     return found
 
 
@@ -176,8 +176,7 @@ def figures(app: AppTest) -> dict[str, Any]:
 
 
 def click_figure(monkeypatch: pytest.MonkeyPatch, key: str, clicks: list[int]) -> None:
-    """Each run that draws the figure of a key hears one of the clicks, as long as there are some: the number of what
-    was clicked."""
+    """Each run that draws the figure of a key reports the next of the clicks (indices of points), if any."""
     draw = figure.draw
 
     def clicked(drawn: Any, name: str, *rest: Any, on_pick: Any = None, **more: Any) -> Any:

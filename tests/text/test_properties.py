@@ -52,7 +52,7 @@ def covered(tokenizer: Tokenizer, text: str) -> str:
 def test_a_cleaned_text_has_no_controls_and_no_double_blanks(text: str) -> None:
     cleaned = clean(text)
     assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in cleaned)
-    assert cleaned == cleaned.strip() and "  " not in cleaned
+    assert cleaned == cleaned.strip() == clean(cleaned) and "  " not in cleaned
 
 
 @pytest.mark.parametrize("name", ["tiny", "en-de", "reverse"])

@@ -31,10 +31,6 @@ PAIRS = [
 ]
 
 
-def only(**share: float) -> Augmentation:
-    return Augmentation(**share)
-
-
 def test_no_switches_change_nothing() -> None:
     assert not NO_AUGMENTATION and NO_AUGMENTATION.apply(PAIRS, 1) == PAIRS
 
@@ -48,36 +44,36 @@ def test_the_same_seed_gives_the_same_epoch_and_another_another() -> None:
 
 
 def test_case_and_punctuation_of_the_source_alone() -> None:
-    for changed, (source, target) in zip(only(lower=1.0).apply(PAIRS * 30, 1), PAIRS * 30, strict=True):
+    for changed, (source, target) in zip(Augmentation(lower=1.0).apply(PAIRS * 30, 1), PAIRS * 30, strict=True):
         assert changed[0] in (source.lower(), source.lower().rstrip(".?!")) and changed[1] == target
-    upper = only(upper=1.0).apply(PAIRS * 30, 1)
+    upper = Augmentation(upper=1.0).apply(PAIRS * 30, 1)
     assert {"IS HE COMING?", "IS HE COMING"} <= {source for source, _ in upper}
-    assert only(bare=1.0).apply(PAIRS, 1)[1] == ("Is he coming", "Kommt er?")
-    assert only(bare=1.0).apply([("?!", "?!")], 1) == [("?!", "?!")]  # nothing would be left
-    assert only(curly=1.0).apply(PAIRS, 1)[0] == ("Tom isn’t here.", "Tom ist nicht hier.")
+    assert Augmentation(bare=1.0).apply(PAIRS, 1)[1] == ("Is he coming", "Kommt er?")
+    assert Augmentation(bare=1.0).apply([("?!", "?!")], 1) == [("?!", "?!")]  # nothing would be left
+    assert Augmentation(curly=1.0).apply(PAIRS, 1)[0] == ("Tom isn’t here.", "Tom ist nicht hier.")
 
 
 def test_quotation_marks_are_those_of_each_language() -> None:
     sources = set()
-    for source, target in only(quoted=1.0).apply(PAIRS[1:2] * 40, 1):
+    for source, target in Augmentation(quoted=1.0).apply(PAIRS[1:2] * 40, 1):
         assert target == "„Kommt er?“"
         sources.add(source)
     assert sources == {'"Is he coming?"', "“Is he coming?”"}
     quoted = ('"No," he said.', "„Nein“, sagte er.")
-    assert only(quoted=1.0).apply([quoted], 1) == [quoted]
+    assert Augmentation(quoted=1.0).apply([quoted], 1) == [quoted]
 
 
 def test_joined_pairs_come_from_the_text() -> None:
     german = dict(PAIRS)
     counts = set()
-    for index, (source, target) in enumerate(only(joined=1.0).apply(PAIRS * 50, 1)):
+    for index, (source, target) in enumerate(Augmentation(joined=1.0).apply(PAIRS * 50, 1)):
         parts = re.findall(r"[^.?!]+[.?!]", source)
         assert parts[0] == PAIRS[index % len(PAIRS)][0]
         assert target == " ".join(german[part.strip()] for part in parts)
         counts.add(len(parts))
     assert counts == {2, 3, 4, 5}
     long = ("word " * LONGEST_JOINED).strip()
-    assert only(joined=1.0).apply([(long, long)], 1) == [(long, long)]
+    assert Augmentation(joined=1.0).apply([(long, long)], 1) == [(long, long)]
 
 
 def test_short_pairs_are_repeated() -> None:
@@ -198,6 +194,6 @@ def test_no_source_is_in_small_letters_and_capitals() -> None:
 
 
 def test_pairs_give_way_to_symbols_and_to_clock_times() -> None:
-    symbols, times = (only(**{name: 1}).apply(PAIRS * 50, 1) for name in ("symbols", "times"))
+    symbols, times = (Augmentation(**{name: 1}).apply(PAIRS * 50, 1) for name in ("symbols", "times"))
     assert not set(symbols) & set(PAIRS) and sum(source == target for source, target in symbols) > 60
     assert all(any(hour.removesuffix("s") in target.lower() for hour in STUNDEN) for _, target in times)

@@ -164,18 +164,7 @@ def assert_sides(model: Pretrained, found: dict[str, Any], job: Job) -> None:
     for side, trace in (("before", comparison.before), ("after", comparison.after)):
         header, data = unpack(full_pack(trace, View(), exact=True, entry="lab"))
         theirs, ours = whole(header, data), found[side]
-        for name in [
-            "tokens",
-            "labels",
-            "words",
-            "word_labels",
-            "special",
-            "sentences",
-            "own",
-            "causal",
-            "biased",
-            "heads",
-        ]:
+        for name in SAME:
             assert ours[name] == theirs[name], name
         assert ours["probabilities"] == pytest.approx(theirs["probabilities"], abs=SHOWN)
         assert ours["wording"] == theirs["wording"]

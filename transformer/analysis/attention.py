@@ -39,19 +39,6 @@ def summarise(weights: Tensor, layer: int | None, head: int | None, summary: str
     return flat.mean(0) if summary == "mean" else flat.amax(0)
 
 
-def drop_tokens(matrix: Tensor, rows: Sequence[bool], columns: Sequence[bool], renormalise: bool) -> Tensor:
-    """Leave out rows and columns, for example of special tokens.
-
-    matrix: [query, key]; rows, columns: True = leave out. renormalise: divide each row by its remaining sum (a zero
-    row stays 0). Returns [remaining query, remaining key].
-    """
-    rest = matrix[~torch.tensor(rows, dtype=torch.bool)][:, ~torch.tensor(columns, dtype=torch.bool)]
-    if not renormalise:
-        return rest
-    total = rest.sum(-1, keepdim=True)
-    return torch.where(total > 0, rest / total, rest)
-
-
 def merge_words(matrix: Tensor, rows: Sequence[int], columns: Sequence[int]) -> Tensor:
     """Merge pieces into words: attention *to* a word is the sum over its pieces, attention *from* a word the mean.
 

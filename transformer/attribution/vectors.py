@@ -46,8 +46,8 @@ def modules_of(model: Transformer, kind: str, layer: int) -> tuple[MultiHeadAtte
     return getattr(found, f"{name}_attention"), getattr(found, f"{name}_residual")
 
 
-def brought(model: Transformer, trace: Trace, kind: str, layer: int) -> Tensor:
-    """What each key brings to each head if its weight is 1: f(x) = (x W^V + b^V) W^O, [head, key, d_model]; float64."""
+def transformed(model: Transformer, trace: Trace, kind: str, layer: int) -> Tensor:
+    """The transformed vectors f(x) = (x W^V + b^V) W^O of each key, for each head, [head, key, d_model]; float64."""
     attention, _ = modules_of(model, kind, layer)
     return trace.attention(kind).values[layer].double() @ _output_of_heads(attention)
 
@@ -69,7 +69,7 @@ def parts(model: Transformer, trace: Trace, kind: str, layer: int) -> Parts:
     weights, outputs = seen.weights[layer].double(), seen.head_outputs[layer].double()
     values = seen.values[layer].double()
     made = _same(outputs, weights @ values, weights @ values.norm(dim=-1, keepdim=True))  # [head, query]
-    vectors = torch.einsum("hqk,hkd->qkd", weights * made[..., None], brought(model, trace, kind, layer))
+    vectors = torch.einsum("hqk,hkd->qkd", weights * made[..., None], transformed(model, trace, kind, layer))
     put = torch.einsum("hqe,hed->qd", outputs * ~made[..., None], _output_of_heads(attention))
     own = seen.enters[layer].double() if residual.residual else torch.zeros_like(vectors[:, 0])
     bias = attention.output.bias

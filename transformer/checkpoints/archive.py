@@ -23,8 +23,8 @@ LARGEST = 30_000_000  # bytes, packed, and all files together unpacked; a page t
 LARGEST_DIRECTORY = 65_536  # bytes of a zip's list of entries, about 700 entries; a checkpoint's list takes 800 bytes
 END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: "PK\5\6", ..., size of the directory, its offset, comment
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-DAY = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip, for every entry, so that equal files make equal bytes
-LEFT = ("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini")  # files that file managers add to a folder
+DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip, for every entry, so that equal files make equal bytes
+IGNORED = ("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini")  # files that file managers add to a folder
 
 
 def safe_name(name: str) -> str:
@@ -38,7 +38,7 @@ def zipped(files: Mapping[str, bytes], name: str) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for file in sorted(files):
-            entry = zipfile.ZipInfo(f"{safe_name(name)}/{file}", DAY)
+            entry = zipfile.ZipInfo(f"{safe_name(name)}/{file}", DATE)
             entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16  # Unix, on every system
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, files[file])
@@ -138,7 +138,7 @@ def _path(entry: zipfile.ZipInfo) -> PurePosixPath | None:
         raise CheckpointError(
             "the zip contains a link or a device, {name}; pack the files themselves", name=shown(name)
         )
-    if name.endswith("/") or not path.parts or set(LEFT) & set(path.parts):
+    if name.endswith("/") or not path.parts or set(IGNORED) & set(path.parts):
         return None
     if entry.compress_type not in METHODS:
         raise CheckpointError(

@@ -75,8 +75,8 @@ def _workers(options: argparse.Namespace, corpus: Corpus) -> int:
     return cores() if large else 1
 
 
-class Told:
-    """Progress with the time left, on stderr. size: bytes of the corpus."""
+class Progress:
+    """Shows progress with the time left, on stderr. size: bytes of the corpus."""
 
     def __init__(self, size: int) -> None:
         self.size, self.terminal = size, sys.stderr.isatty()
@@ -115,7 +115,7 @@ def run_over(
 ) -> Iterator[Computed]:
     """What the job gives for the chunks that no shard has yet, in order; broken lines are named on stderr."""
     many = _workers(options, corpus)
-    for chunk, value, broken in computed(job, chunks, shards, many, options.scheduler, Told(corpus.size)):
+    for chunk, value, broken in computed(job, chunks, shards, many, options.scheduler, Progress(corpus.size)):
         for line in broken:
             complain(line)
         yield chunk, value, broken

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, sentence_pairs, whole
-from transformer.cli.corpus import Broken, Told, add_corpus, corpus_of
+from transformer.cli.corpus import Broken, Progress, add_corpus, corpus_of
 from transformer.corpus.reading import Chunk
 from transformer.corpus.running import computed
 from transformer.corpus.shards import Shards, values_of
@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
         nonlocal given
         first, given = given, given + len(units)
         chunks = [Chunk(first + number, "", 1, unit, number + 1) for number, unit in enumerate(units)]
-        found = computed(task, chunks, shards, options.workers or 1, options.scheduler, Told(len(units)))
+        found = computed(task, chunks, shards, options.workers or 1, options.scheduler, Progress(len(units)))
         return itertools.islice(values_of(found, shards, first), len(units))
 
     found = survey(model, pairs, curves=not options.no_pruning, progress=progress, over=over if many else None)

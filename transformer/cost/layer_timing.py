@@ -34,8 +34,8 @@ FLOAT = 4  # bytes
 class Timing:
     """Seconds of one pass of a layer over n tokens: the fastest, the median and the upper quartile of `passes` passes.
 
-    left: "" or why nothing was measured: "slow", one pass would take longer than SLOWEST; "memory", it would need more
-    than MEMORY; "budget", the time of the measurement was over.
+    unmeasured: "" or why nothing was measured: "slow", one pass would take longer than SLOWEST; "memory", it would need
+    more than MEMORY; "budget", the time of the measurement was over.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Timing:
     fastest: float = 0.0
     high: float = 0.0
     passes: int = 0
-    left: str = ""
+    unmeasured: str = ""
 
 
 def weight_bytes(kind: str, sizes: Sizes) -> int:
@@ -104,7 +104,7 @@ def measure(
                 if not seconds and kind not in left:
                     reason = _reason(kind, replace(sizes, n=n), before, taken.get((kind, before or 0)), late)
                     if reason:
-                        left[kind] = Timing(kind, n, left=reason)
+                        left[kind] = Timing(kind, n, unmeasured=reason)
                 if kind in left and n >= left[kind].n:
                     yield replace(left[kind], n=n)
                     continue

@@ -1,4 +1,4 @@
-"""Figures of the feed-forward sub-layers of section 3.3: active neurons, and the non-linearity."""
+"""Figures of section 3.3: the non-linearity, and the effect of sub-layers that are left out or switched."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def layer_name(stack: str, layer: int, token: str | None = None, texts: Labels =
     return words.format(stack=texts[stack], layer=layer + 1, token="" if token is None else short(token))
 
 
-def upright(colour: str) -> dict[str, object]:
+def vertical_line(colour: str) -> dict[str, object]:
     """A line at 0 through the whole figure."""
     line = {"color": colour, "width": 2}
     return {"type": "line", "x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper", "line": line, "layer": "below"}
@@ -123,7 +123,7 @@ def curves(
                                "line": {"width": 1.5}}, hovertemplate="z %{x:.3f}<extra></extra>")  # fmt: skip
     figure.update_layout(
         hovermode="closest",
-        shapes=[upright(LINE[theme])],
+        shapes=[vertical_line(LINE[theme])],
         xaxis={"title": texts["pre_activation"], "anchor": "y3", "range": [float(z[0]), float(z[-1])]},
         yaxis={"domain": [0.52, 1], "anchor": "x", "title": "f(z)", "nticks": 5},
         yaxis2={"domain": [0.18, 0.46], "anchor": "x", "title": texts["derivative"], "nticks": 4},

@@ -13,8 +13,6 @@ from transformer.texts import N_
 
 MOST_RANKS = 20  # with more steps the ranks in the cells cannot be read
 HIGHEST_RANK = 99  # highest rank written in a cell
-_OF = "of the final token, from 0 to 1 in full orange"
-_RANKS = "number: rank of the final token (1 = likeliest), up to 99"
 LABELS = {
     "token": N_("token"),
     "step": N_("step"),

@@ -13,7 +13,6 @@ from transformer.texts import N_
 
 QUANTITIES = ("enters", "update", "sum", "normed")
 MOST_NUMBERS = 32  # up to this many tokens the shares are written in the cells
-_SHARE = "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %"
 LABELS = {
     "token": N_("token"),
     "sublayer": N_("sub-layer"),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.feedforward import COLOURS, function, upright
+from transformer.figures.feedforward import COLOURS, function, vertical_line
 from transformer.figures.style import GREY, INK, PAPER, Labels, dressed, label_axis, nth, plain, short, titled
 from transformer.texts import N_
 
@@ -125,7 +125,7 @@ def vocabulary(
     figure.update_layout(
         hovermode="closest",
         bargap=0.25,
-        shapes=[upright(GREY[theme])],
+        shapes=[vertical_line(GREY[theme])],
         xaxis={"title": texts["vocabulary_axis"], "range": [-reach, reach], "nticks": 7},
         yaxis={
             "title": {"text": texts["piece"], "standoff": 12},

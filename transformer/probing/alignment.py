@@ -24,7 +24,7 @@ from transformer.analysis.alignment import (
     word_matrix,
     words_of,
 )
-from transformer.attribution.vectors import brought
+from transformer.attribution.vectors import transformed
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.text.batching import bucket
@@ -64,7 +64,7 @@ BACK = Source("weights", "predicted")  # of the model of the opposite direction,
 
 def norms(model: Pretrained, trace: Trace, layer: int) -> tuple[Tensor, Tensor]:
     """||alpha f(x)|| of every head of a cross-attention, [head, query, key], and of their sum, [query, key]."""
-    weights, vectors = trace.cross.weights[layer].double(), brought(model.model, trace, "cross", layer)
+    weights, vectors = trace.cross.weights[layer].double(), transformed(model.model, trace, "cross", layer)
     together = torch.einsum("hqk,hkd->qkd", weights, vectors).norm(dim=-1)
     return weights * vectors.norm(dim=-1)[:, None], together
 

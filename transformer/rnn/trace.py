@@ -8,24 +8,18 @@ import torch
 from torch import Tensor
 
 from transformer.rnn.model import RecurrentModel
-from transformer.tracing.trace import pair
+from transformer.tracing.trace import TracedPair
 
 
 @dataclass(frozen=True)
-class RecurrentTrace:
+class RecurrentTrace(TracedPair):
     """One teacher-forced pass over one pair of texts: batch of one, float32.
 
     Row i of a tensor of the decoder is the step that is fed target_in[i] and predicts target_out[i].
 
     field                     shape                what it is (Bahdanau et al. 2015, appendix A)
     ------------------------  -------------------  ---------------------------------------------------------------
-    source_tokens             source x str         pieces read, ending in </s>
-    target_in, target_out     target x str         pieces fed in (<s> first) and predicted (</s> last)
-    source_labels, ..         str each             the same in readable form
-    source_ids, ..            int each             the same as ids of the vocabulary
-    source_text, target_text  str                  the typed source, and the model's own or the given target
-    own                       bool                 the target is the model's own
-    complete                  bool                 False: the model's own target was cut off at the limit
+    source_tokens, own, ..    tokens, texts        as in `transformer.tracing.trace.Trace`
     annotations               [source, 2 n]        h_j: forward state and backward state side by side
     first_state               [n]                  s_0
     states                    [target, n]          s_i
@@ -39,21 +33,6 @@ class RecurrentTrace:
     probabilities             [target]             softmax(logits) of the target_out tokens
     """
 
-    checkpoint: str
-    languages: tuple[str, str]
-    source_text: str
-    target_text: str
-    own: bool
-    complete: bool
-    source_ids: tuple[int, ...]
-    target_in_ids: tuple[int, ...]
-    target_out_ids: tuple[int, ...]
-    source_tokens: tuple[str, ...]
-    target_in: tuple[str, ...]
-    target_out: tuple[str, ...]
-    source_labels: tuple[str, ...]
-    target_in_labels: tuple[str, ...]
-    target_out_labels: tuple[str, ...]
     annotations: Tensor
     first_state: Tensor
     states: Tensor
@@ -67,7 +46,7 @@ class RecurrentTrace:
     probabilities: Tensor
 
     def __repr__(self) -> str:
-        return f"RecurrentTrace({pair(self)})"
+        return f"RecurrentTrace({self._summary()})"
 
 
 @torch.inference_mode()

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer.rooms.store import HERE, HOURS, Find, Given, Member, Room, Rooms, StoreError, read_revealed
+from transformer.rooms.store import AWAY, HOURS, Find, Member, MemberAnswer, Room, Rooms, StoreError, read_revealed
 
 CONNECT, ANSWER = 2.0, 5.0  # seconds to wait for the server
 BEGINNING = """
@@ -269,7 +269,7 @@ class RedisRooms(Rooms):
             self._do("see", code, self.now(), *ids)
 
     def here(self, code: str) -> list[Member]:
-        since = self.now() - HERE
+        since = self.now() - AWAY
         there = {member: json.loads(text) for member, text in self._ask("hgetall", "members", code).items()}
         return [
             Member(member, name, follows)
@@ -285,19 +285,19 @@ class RedisRooms(Rooms):
     def _answer(self, code: str, member: str, question: str, answer: str, verdict: bool | None, most: int) -> int:
         return self._do("answer", code, member, question, json.dumps([answer, verdict]), most)
 
-    def answers(self, code: str, question: str | None = None) -> list[Given]:
+    def answers(self, code: str, question: str | None = None) -> list[MemberAnswer]:
         names = self._names(code)
         if question is None:
             found = self._ask("hgetall", "answers", code)
         else:
             fields = [f"{member} {question}" for member in names]
             found = dict(zip(fields, self._ask("hmget", "answers", code, fields), strict=True)) if fields else {}
-        given: list[tuple[int, Given]] = []
+        given: list[tuple[int, MemberAnswer]] = []
         for field, text in found.items():
             member, _space, asked = field.partition(" ")
             if text is not None and member in names:
                 number, _space, value = text.partition(" ")
-                given.append((int(number), Given(member, names[member], asked, *json.loads(value))))
+                given.append((int(number), MemberAnswer(member, names[member], asked, *json.loads(value))))
         return [one for _, one in sorted(given, key=lambda item: item[0])]
 
     def _send(self, code: str, member: str, path: str, params: str, text: str, most: int) -> int:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from transformer.rooms.store import HERE, Find, Given, Member, Room, Rooms, StoreError, read_revealed
+from transformer.rooms.store import AWAY, Find, Member, MemberAnswer, Room, Rooms, StoreError, read_revealed
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS rooms (
@@ -171,7 +171,7 @@ class SqliteRooms(Rooms):
         rows = self._rows(
             "SELECT id, name, follows FROM members WHERE code = ? AND seen >= ? ORDER BY rowid",
             code,
-            self.now() - HERE,
+            self.now() - AWAY,
         )
         return [Member(one, name, bool(follows)) for one, name, follows in rows]
 
@@ -192,7 +192,7 @@ class SqliteRooms(Rooms):
                 connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", values)
         return count
 
-    def answers(self, code: str, question: str | None = None) -> list[Given]:
+    def answers(self, code: str, question: str | None = None) -> list[MemberAnswer]:
         rows = self._rows(
             "SELECT member, name, question, answer, verdict FROM answers JOIN members "
             "ON answers.code = members.code AND answers.member = members.id "
@@ -202,7 +202,7 @@ class SqliteRooms(Rooms):
             question,
         )
         return [
-            Given(member, name, asked, answer, None if verdict is None else bool(verdict))
+            MemberAnswer(member, name, asked, answer, None if verdict is None else bool(verdict))
             for member, name, asked, answer, verdict in rows
         ]
 

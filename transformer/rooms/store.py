@@ -24,7 +24,7 @@ HOURS = 12
 MOST_ROOMS, MOST_MEMBERS, MOST_ANSWERS, MOST_FINDS = 50, 300, 100, 200  # answers, finds: of a member, of a room
 LONGEST_NAME, LONGEST_TEXT = 40, 200  # characters
 LONGEST_VIEW = 8_000  # characters of a link's parameters
-HERE = 20.0  # seconds: who was not seen for longer is not counted
+AWAY = 20.0  # seconds without being seen, after which a member is away
 
 
 class RoomError(UserError):
@@ -76,7 +76,7 @@ class Find:
 
 
 @dataclass(frozen=True)
-class Given:
+class MemberAnswer:
     """A member's answer. verdict: whether it is right; None where nothing is right or wrong."""
 
     member: str
@@ -87,7 +87,7 @@ class Given:
 
 
 def read_code(typed: str) -> str:
-    """A code as the store has it: capitals without spaces, at most LENGTH of them."""
+    """A code as the store has it: capitals without spaces. One letter too many stays, so that it is no room's code."""
     return "".join(typed.split()).upper()[: LENGTH + 1]
 
 
@@ -288,7 +288,7 @@ class Rooms(ABC):
         for nobody."""
 
     @abstractmethod
-    def answers(self, code: str, question: str | None = None) -> list[Given]:
+    def answers(self, code: str, question: str | None = None) -> list[MemberAnswer]:
         """All answers, or those to one question, in the order in which they arrived."""
 
     @abstractmethod

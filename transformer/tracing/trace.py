@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -132,7 +132,36 @@ class FeedForwardTrace:
 
 
 @dataclass(frozen=True)
-class Trace:
+class TracedPair:
+    """The sentence pair of a pass, of a model of any kind, with its tokens; the fields are those of `Trace`."""
+
+    checkpoint: str
+    languages: tuple[str, str]
+    source_text: str
+    target_text: str
+    own: bool
+    complete: bool
+    source_ids: tuple[int, ...]
+    target_in_ids: tuple[int, ...]
+    target_out_ids: tuple[int, ...]
+    source_tokens: tuple[str, ...]
+    target_in: tuple[str, ...]
+    target_out: tuple[str, ...]
+    source_labels: tuple[str, ...]
+    target_in_labels: tuple[str, ...]
+    target_out_labels: tuple[str, ...]
+
+    def _summary(self) -> str:
+        """The texts, shortened, and their lengths, for `repr`."""
+        written = "the model's own translation" if self.own else "given target"
+        return (
+            f"{shortened(self.checkpoint)}: {shortened(self.source_text)} -> {shortened(self.target_text)} "
+            f"({written}), {len(self.source_ids)} source tokens, {len(self.target_in_ids)} target tokens"
+        )
+
+
+@dataclass(frozen=True)
+class Trace(TracedPair):
     """One teacher-forced pass over one sentence pair: batch of one, dropout off, float32 (float64 if the model is).
 
     Row q of a decoder tensor is the step that reads target_in[q] and predicts target_out[q].
@@ -160,21 +189,6 @@ class Trace:
     causal                                bool                      the model has the causal mask of section 3.2.3
     """
 
-    checkpoint: str
-    languages: tuple[str, str]
-    source_text: str
-    target_text: str
-    own: bool
-    complete: bool
-    source_ids: tuple[int, ...]
-    target_in_ids: tuple[int, ...]
-    target_out_ids: tuple[int, ...]
-    source_tokens: tuple[str, ...]
-    target_in: tuple[str, ...]
-    target_out: tuple[str, ...]
-    source_labels: tuple[str, ...]
-    target_in_labels: tuple[str, ...]
-    target_out_labels: tuple[str, ...]
     encoder_self: AttentionTrace
     decoder_self: AttentionTrace
     cross: AttentionTrace
@@ -198,7 +212,7 @@ class Trace:
         __getattr__ = _missing
 
     def __repr__(self) -> str:
-        return f"Trace({pair(self)}, {self.encoder_self.layers} + {self.cross.layers} layers{self._changes()})"
+        return f"Trace({self._summary()}, {self.encoder_self.layers} + {self.cross.layers} layers{self._changes()})"
 
     def _changes(self) -> str:
         """What was changed in the model, for `repr`."""
@@ -225,32 +239,6 @@ class Trace:
         for kind in KINDS:
             digest.update(self.attention(kind).weights.numpy().tobytes())
         return digest.hexdigest()[:16]
-
-
-class _Pair(Protocol):
-    """The part of a trace that `pair` needs."""
-
-    @property
-    def checkpoint(self) -> str: ...
-    @property
-    def source_text(self) -> str: ...
-    @property
-    def target_text(self) -> str: ...
-    @property
-    def own(self) -> bool: ...
-    @property
-    def source_ids(self) -> tuple[int, ...]: ...
-    @property
-    def target_in_ids(self) -> tuple[int, ...]: ...
-
-
-def pair(trace: _Pair) -> str:
-    """The texts of a trace, shortened, and their lengths, for `repr`."""
-    written = "the model's own translation" if trace.own else "given target"
-    return (
-        f"{shortened(trace.checkpoint)}: {shortened(trace.source_text)} -> {shortened(trace.target_text)} ({written}), "
-        f"{len(trace.source_ids)} source tokens, {len(trace.target_in_ids)} target tokens"
-    )
 
 
 def on_cpu(tensor: Tensor) -> Tensor:

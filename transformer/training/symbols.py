@@ -1,7 +1,7 @@
 """Text that a translation leaves as it is: addresses, hashtags, @names, paths, code, formulas; and numbers with units
 and text in brackets, of which it changes a part. Parallel text has next to none of it.
 
-Every piece of the vocabulary for a single sign is learned only here, so that some texts are signs drawn at random.
+The subwords of single signs occur in no other training text, so some texts here are signs drawn at random.
 """
 
 from __future__ import annotations

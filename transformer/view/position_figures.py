@@ -3,13 +3,14 @@ frontend/src/positions/."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
+import numpy as np
+
 from transformer.figures import positions as figures
-from transformer.figures.drawing import Drawing, drawing
+from transformer.figures.drawing import drawing
 from transformer.model.positions import sinusoidal
 from transformer.texts import translate
 
@@ -35,44 +36,21 @@ class Values:
     q: int = 0
 
 
-def default_dims(d_model: int) -> tuple[int, ...]:
-    """Four sines that look clearly different; `defaultDims` of the browser gives the same."""
-    return tuple(dict.fromkeys(2 * (index * d_model // 16) for index in range(4)))
-
-
-def make_figures(
-    values: Values, tokens: Sequence[str] = (), theme: str = "light", labels: Mapping[str, str] = figures.LABELS
-) -> dict[str, Callable[[], Drawing]]:
-    """Name -> function that makes the figure for these values; frontend/src/positions/fill.js does the same from a
-    figure made for other values and tokens."""
-    d_model, length, k, q = values.d_model, values.length, values.k, values.q
-    dims = values.dims or default_dims(d_model)
-    drawn: dict[str, Any] = {"theme": theme, "texts": labels}
-    table, waves = sinusoidal(length, d_model), wavelengths(d_model).numpy()
-    products = dot_products(table)
-    gathered = by_offset(products)
-
-    def beside() -> Drawing:
-        there, mapped = (table_part.float().numpy() for table_part in shifted(table, k))
-        return drawing(figures.shifted_beside)(there, mapped, k, **drawn)
-
-    return {
-        "encoding": lambda: drawing(figures.encoding_heatmap)(table.numpy(), dims, tokens, **drawn),
-        "curves": lambda: drawing(figures.encoding_curves)(table.numpy(), dims, waves, tokens, **drawn),
-        "wavelengths": lambda: drawing(figures.wavelength_curve)(waves, dims, length, **drawn),
-        "products": lambda: drawing(figures.product_matrix)(products.numpy(), q, d_model / 2, **drawn),
-        "offsets": lambda: drawing(figures.products_by_offset)(
-            gathered.offsets.numpy(), gathered.mean.numpy(), products[:, q].numpy(), q, d_model / 2, **drawn
-        ),
-        "map": lambda: drawing(figures.shift_matrix)(shift_map(k, d_model).float().numpy(), k, **drawn),
-        "shifted": beside,
-    }
-
-
-def templates(names: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
+def templates(names: Iterable[str], labels: Mapping[str, str], theme: str = "light") -> dict[str, str]:
     """Name -> figure as JSON, made for the smallest table and no sentence. labels: those of the figures, translated."""
-    made = make_figures(Values(2, 2, (0,)), labels=labels)
-    return {name: made[name]().to_json() for name in names}
+    table, waves, dims = sinusoidal(2, 2).numpy(), np.array([figures.SHORTEST]), (0,)
+    products, half = table @ table.T, 1.0
+    mean = np.array([products[0, 1], half, products[1, 0]])
+    made = {
+        "encoding": partial(drawing(figures.encoding_heatmap), table, dims),
+        "curves": partial(drawing(figures.encoding_curves), table, dims, waves),
+        "wavelengths": partial(drawing(figures.wavelength_curve), waves, dims, 2),
+        "products": partial(drawing(figures.product_matrix), products, 0, half),
+        "offsets": partial(drawing(figures.products_by_offset), np.arange(-1, 2), mean, products[:, 0], 0, half),
+        "map": partial(drawing(figures.shift_matrix), np.eye(2), 0),
+        "shifted": partial(drawing(figures.shifted_beside), table, table, 0),
+    }
+    return {name: made[name](theme=theme, texts=labels).to_json() for name in names}
 
 
 def reader_templates() -> dict[str, str]:

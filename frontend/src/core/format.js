@@ -1,5 +1,7 @@
 // Numbers as people read them.
 
+export const countText = (value) => value.toLocaleString("en").replace("-", "−");
+
 export function formatWeight(weight, exact) {
   if (!exact) return weight.toFixed(2);
   if (weight === 0) return "0";

@@ -1,5 +1,6 @@
 // Pure functions over attention matrices, stored row after row: cell (q, k) is at q * keys + k.
 // Order of operations: summary, drop special tokens, renormalise, merge words. A threshold affects only the drawing.
+import { meanOf } from "./statistics.js";
 
 export function summarise(matrices, mode) {
   const size = matrices[0].length;
@@ -98,30 +99,27 @@ const SATURATED = 0.99; // as transformer/analysis/saturation.py
 // share of rows whose largest weight is above 0.99. hidden: 1 for cells that the mask hides, or null; rows: how many
 // rows count, from the first (the rows of <pad> stand last). NaN without such rows. The same as saturation() in Python.
 export function rowMeasures(weights, hidden, queries, keys, rows = queries) {
-  const sums = { rows: 0, largest: 0, gradient: 0, saturated: 0 };
-  for (let q = 0; q < Math.min(rows, queries); q++) {
-    let seen = 0;
-    let top = 0;
-    let squares = 0;
-    for (let k = 0; k < keys; k++) {
-      const at = q * keys + k;
-      if (!hidden || !hidden[at]) seen++;
-      top = Math.max(top, weights[at]);
-      squares += weights[at] * weights[at];
-    }
-    if (seen < 2) continue;
-    sums.rows++;
-    sums.largest += top;
-    sums.gradient += 1 - squares;
-    sums.saturated += Number(top > SATURATED);
+  const counted = [];
+  for (let from = 0; from < Math.min(rows, queries) * keys; from += keys) {
+    const seen = hidden ? hidden.slice(from, from + keys).reduce((sum, one) => sum + Number(!one), 0) : keys;
+    if (seen > 1) counted.push(spreadOfRow(weights.slice(from, from + keys)));
   }
-  const mean = (sum) => (sums.rows ? sum / sums.rows : NaN);
+  const mean = (name) => meanOf(counted.map((row) => row[name]));
   return {
-    rows: sums.rows,
-    largest: mean(sums.largest),
-    gradient: mean(sums.gradient),
-    saturated: mean(sums.saturated),
+    ...{ rows: counted.length, largest: mean("largest") },
+    ...{ gradient: mean("gradient"), saturated: mean("saturated") },
   };
+}
+
+// Of one row of weights: its entropy, the largest, 1 - sum p^2, and whether it is saturated.
+export function spreadOfRow(weights) {
+  let [entropy, largest, squares] = [0, 0, 0];
+  for (const weight of weights) {
+    if (weight > 0) entropy -= weight * Math.log(weight);
+    largest = Math.max(largest, weight);
+    squares += weight * weight;
+  }
+  return { entropy, largest, gradient: 1 - squares, saturated: Number(largest > SATURATED) };
 }
 
 // Mean over the first `rows` rows of the weight on the keys that `counts(q, k)` names.

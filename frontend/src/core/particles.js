@@ -32,10 +32,8 @@ function numberEnd(digits, fraction) {
   return finalOf(whole ? last : UNITS[Math.min(zeros, UNITS.length - 1)]);
 }
 
-/**
- * The final consonant with which a Korean reads the end of a text, 0 for none, null if the spelling does not tell.
- * @param {string} before
- */
+// The final consonant with which a Korean reads the end of a text, 0 for none, null if the spelling does not tell.
+/** @param {string} before */
 function lastSound(before) {
   const plain = before
     .replace(/<[^<>]*>/g, "")

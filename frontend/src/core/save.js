@@ -46,23 +46,26 @@ export function svgFile({ theme, caption, title = "", markup, width, height }) {
   return { text: '<?xml version="1.0" encoding="UTF-8"?>\n' + tag("svg", root, content), ...whole };
 }
 
+// Writes a text; returns its width.
+export function writeText(context, text, x, y, size, colour, weight = 400) {
+  Object.assign(context, { font: `${weight} ${size}px ${SAVED_FONT}`, fillStyle: cssColour(colour) });
+  Object.assign(context, { textAlign: "left", textBaseline: "alphabetic" });
+  context.fillText(text, x, y);
+  return context.measureText(text).width;
+}
+
+export function drawAt(context, x, y, draw) {
+  context.save();
+  context.translate(x, y);
+  draw();
+  context.restore();
+}
+
 // picture: {theme, caption, panels: [{grid, plot, gridTitle, title, subtitle, legend}], first}; plot is a HeadPlot or a
 // LinesPlot, grid is null for a head alone; first: pictures in a column left of the panels, {markup, width, height}.
 export function pictureSvg({ theme, caption, panels, first = [] }) {
   const context = svgContext();
   const base = theme.size;
-  const write = (text, x, y, size, colour, weight = 400) => {
-    Object.assign(context, { font: `${weight} ${size}px ${SAVED_FONT}`, fillStyle: cssColour(colour) });
-    Object.assign(context, { textAlign: "left", textBaseline: "alphabetic" });
-    context.fillText(text, x, y);
-    return context.measureText(text).width;
-  };
-  const at = (x, y, draw) => {
-    context.save();
-    context.translate(x, y);
-    draw();
-    context.restore();
-  };
   const beside = panels.length === 1;
   let width = 0;
   let height = 0;
@@ -77,17 +80,17 @@ export function pictureSvg({ theme, caption, panels, first = [] }) {
     const right = grid && beside ? x + grid.width + 36 : x;
     let gridBottom = 0;
     if (grid) {
-      write(gridTitle, x, y, base, theme.ink, 600);
-      at(x, y + base * 0.8, () => grid.drawOn(context));
+      writeText(context, gridTitle, x, y, base, theme.ink, 600);
+      drawAt(context, x, y + base * 0.8, () => grid.drawOn(context));
       gridBottom = y + base * 0.8 + grid.height;
       if (!beside) y = gridBottom + base * 2;
     }
-    write(title, right, y, base, theme.ink, 600);
-    const wide = write(subtitle, right, y + base * 1.35, base * 0.85, theme.dim);
+    writeText(context, title, right, y, base, theme.ink, 600);
+    const wide = writeText(context, subtitle, right, y + base * 1.35, base * 0.85, theme.dim);
     const plotTop = y + base * 2;
-    at(right, plotTop, () => plot.drawOn(context));
+    drawAt(context, right, plotTop, () => plot.drawOn(context));
     const legendTop = plotTop + plot.height + base;
-    at(right, legendTop, () => drawLegend(context, write, legend, theme, plot.kind));
+    drawAt(context, right, legendTop, () => drawLegend(context, legend, theme, plot.kind));
     width = Math.max(right + Math.max(plot.width, wide), x + (grid ? grid.width : 0));
     x = width + 30;
     height = Math.max(height, gridBottom, legendTop + base * 1.4);
@@ -95,7 +98,7 @@ export function pictureSvg({ theme, caption, panels, first = [] }) {
   return svgFile({ theme, caption, markup: context.markup, width, height });
 }
 
-function drawLegend(context, write, legend, theme, kind) {
+function drawLegend(context, legend, theme, kind) {
   const ramp = makeRamp(theme, kind);
   const size = theme.size * 0.85;
   const low = size * 1.6;
@@ -107,8 +110,8 @@ function drawLegend(context, write, legend, theme, kind) {
   Object.assign(context, { strokeStyle: cssColour(theme.line), lineWidth: 1 });
   context.strokeRect(low, 0, 160, 12);
   context.font = `400 ${size}px ${SAVED_FONT}`;
-  write(legend.low, low - 6 - context.measureText(legend.low).width, 11, size, theme.dim);
-  write(legend.high, low + 166, 11, size, theme.dim);
+  writeText(context, legend.low, low - 6 - context.measureText(legend.low).width, 11, size, theme.dim);
+  writeText(context, legend.high, low + 166, 11, size, theme.dim);
 }
 
 // SVG -> PNG at twice its size; a picture too large for a canvas is made smaller.

@@ -8,10 +8,7 @@ function fillText(text, values) {
 }
 
 // translations: English -> the reader's language, what is missing stays English; texts: key -> English.
-/**
- * @param {Record<string, string> | null | undefined} translations
- * @param {Record<string, string>} texts
- */
+/** @param {Record<string, string> | null | undefined} translations @param {Record<string, string>} texts */
 export function makeTexts(translations, texts) {
   return function t(key, values) {
     const english = texts[key];

@@ -19,11 +19,8 @@ export function readBranches(text) {
 export const writeBranches = (branches) =>
   branches.map(({ line, step, token }) => [line + 1, step + 1, token].join(".")).join("_");
 
-/**
- * The branches without translation `gone` (0 is the first, which stays) and those that branch off from it.
- * @param {Branch[]} branches
- * @returns {Branch[]}
- */
+// The branches without translation `gone` (0 is the first, which stays) and those that branch off from it.
+/** @param {Branch[]} branches @returns {Branch[]} */
 export function without(branches, gone) {
   const numbers = new Map([[0, 0]]); // of the translations that stay, before and after
   const kept = [];

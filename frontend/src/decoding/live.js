@@ -6,11 +6,8 @@ import { attentionOf, barsOf, linesOf, positionIn } from "./from_trace.js";
 
 const CHANNEL = "decoding"; // of the engine: the newest choice wins
 
-/**
- * Lets the picture follow the sentence and its own state: {begin, branches, at}.
- * @param {import("./component.js").Decoding} view
- * @param {import("../live/live.js").Live} live
- */
+// The picture has a state of its own, too: {begin, branches, at}.
+/** @param {import("./component.js").Decoding} view @param {import("../live/live.js").Live} live */
 export function liveDecoding(view, live) {
   let known = { about: "", lines: new Map(), traces: new Map() };
 

@@ -3,10 +3,7 @@ import { followComparison } from "../lab/comparison.js";
 import { inWords, sharedTexts } from "../lab/words.js";
 import { effectOf, hidesAll, rescaled } from "./numbers.js";
 
-/**
- * @param {import("./component.js").Effect} view
- * @param {import("../live/live.js").Live} live
- */
+/** @param {import("./component.js").Effect} view @param {import("../live/live.js").Live} live */
 export function liveEffect(view, live) {
   return followComparison(view, live, "written", ({ passes, written }, texts) => {
     const { config } = live.engine.about;

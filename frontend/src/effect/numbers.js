@@ -7,11 +7,8 @@ import { SWITCH_FORMS } from "../state/generated.js";
 const END = "</s>";
 const REPEATED = 4; // tokens of a sequence that counts as repeated
 
-/**
- * Both translations and their numbers.
- * @param {{before: any, after: any}} passes over the same tokens
- * @param {{before: any, after: any}} written passes over what the model writes itself
- */
+// Both translations and their numbers. passes: over the same tokens; written: over what the model writes itself.
+/** @param {{before: any, after: any}} passes @param {{before: any, after: any}} written */
 export function effectOf(passes, written) {
   const [before, after] = [sideOf(written.before), sideOf(written.after)];
   const marks = differing(before.words.map(textOf), after.words.map(textOf));

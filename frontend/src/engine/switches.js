@@ -22,12 +22,8 @@ export function needsServer(params, about) {
   return Object.entries(params || {}).filter(([name, value]) => needs(name, value));
 }
 
-/**
- * What the switches do: how many <pad> follow the source, whether each step of decoding needs a pass over all tokens,
- * and what every head has, by kind [layer][head]: scale, rule, zero, replaced.
- * @param {Record<string, string>} params as in a link
- * @param {any} about the model's web.json
- */
+// What the switches of a link do: how many <pad> follow the source, whether each step of decoding needs a pass over all
+// tokens, and what every head has, by kind [layer][head]: scale, rule, zero, replaced. about: the model's web.json.
 export class Switches {
   constructor(params, about) {
     this.params = params || {};

@@ -1,11 +1,11 @@
 import { el } from "../core/dom.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { makeTooltip } from "../core/tooltip.js";
-import { followLook } from "../core/look.js";
+import { Picture, tellDrawn } from "../core/picture.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
 import { EXPLORER_TEXTS } from "./texts.js";
-import { readTheme, makeRamp, rampGradient, KINDS } from "../core/colour.js";
+import { makeRamp, rampGradient, KINDS } from "../core/colour.js";
 import { strongestPair } from "../core/matrix.js";
 import { formatWeight } from "../core/format.js";
 import { TraceModel } from "../state/trace_model.js";
@@ -28,7 +28,7 @@ const SLIDER_PAUSE = 150;
 const ECHO_TIME = 10000;
 const SIGHT = "data-hs-sight"; // of the page at first sight: its fields are drawn for it
 
-// options: {onState, onFormation, assets: {css}, calm: the switches fold behind a button also where there is room}
+// options: {onState, onFormation, calm: the switches fold behind a button also where there is room}
 export function mountExplorer(root, options) {
   const explorer = new Explorer(root, options || {});
   return {
@@ -50,9 +50,9 @@ export function mountExplorer(root, options) {
 
 const sentenceOf = ({ checkpoint, sentences }) => JSON.stringify([checkpoint, sentences.source]);
 
-class Explorer {
+class Explorer extends Picture {
   constructor(root, options) {
-    this.root = root;
+    super(root, el("div", { class: "hs", "data-testid": "explorer" }));
     this.options = options;
     this.state = { ...START_VIEW };
     this.reported = [];
@@ -60,58 +60,20 @@ class Explorer {
     this.focusKind = null;
     this.training = null;
     this.states = new WeakMap();
-    this.element = el("div", { class: "hs", "data-testid": "explorer" });
-    const css = options.assets && options.assets.css;
-    this.style = css ? el("style", null, css) : null;
-    root.append(...(this.style ? [this.style, this.element] : [this.element]));
-    this.watch();
-  }
-
-  // Sizes, theme and clicks outside.
-  watch() {
-    this.look = followLook(
-      this.element,
-      () => this.retheme(),
-      () => this.schedule(),
-      { fitsWindow: true },
-    );
   }
 
   destroy() {
-    this.look.stop();
-    cancelAnimationFrame(this.frame);
+    super.destroy();
     clearTimeout(this.timer);
     document.documentElement.removeAttribute(SIGHT);
-    this.element.remove();
-    if (this.style) this.style.remove();
     this.model = this.live = null;
   }
 
-  schedule() {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.model && this.draw());
-  }
-
-  retheme() {
-    if (!this.model) return;
-    const before = this.theme && this.theme.key;
-    if (readTheme(this.element).key !== before) this.draw();
-  }
-
   show(bytes) {
-    let pack;
-    try {
-      pack = readPack(bytes);
-    } catch (error) {
-      this.element.replaceChildren(
-        el(
-          "p",
-          { class: "hs-empty", role: "alert" },
-          makeTexts(null, EXPLORER_TEXTS)("unreadable", { reason: error.message }),
-        ),
-      );
+    const pack = this.read(bytes, EXPLORER_TEXTS);
+    if (!pack) {
       this.model = this.live = this.controls = null;
-      return;
+      return undefined;
     }
     const { header } = pack;
     if (!header.kinds) return this.feed(bytes);
@@ -207,7 +169,6 @@ class Explorer {
     this.work = el("div", { class: "hs-work hs-pictured", "data-saved-by": "save" });
     const formats = ["png", "svg", "head", "csv"];
     this.save = makeSaveMenu(this.t, "save", (format) => saveExplorer(this, format), formats);
-    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.panels = [];
     this.element.toggleAttribute("data-calm", Boolean(this.options.calm));
     if (this.options.calm && this.controls.differ(this.state)) this.controls.more.click();
@@ -385,9 +346,8 @@ class Explorer {
 
   draw() {
     const { state, model, element } = this;
-    element.toggleAttribute("data-big", state.big);
-    this.theme = readTheme(element);
-    element.dataset.theme = this.theme.dark ? "dark" : "light";
+    if (!model) return;
+    this.dress(state.big);
     element.dataset.kind = state.kind;
     element.dataset.pieces = state.pieces;
     const width = element.clientWidth;
@@ -398,9 +358,7 @@ class Explorer {
     this.arrange();
     this.drawModel(true);
     element.dataset.drawn = `${model.id}:${state.kind}`;
-    element.dispatchEvent(
-      new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
-    );
+    tellDrawn(element, element.dataset.drawn);
   }
 
   // Another model in the same layout, nothing else changes; measure: the available space may have changed.

@@ -4,13 +4,9 @@ import { markFresh } from "../live/live.js";
 
 const WORDS = 50; // milliseconds between two drawings of the words: the model writes one in 4
 
-/**
- * Lets an explorer follow the sentence; of a pass that is not over yet, it shows the heads of the encoder, the
- * words, then all heads.
- * @param {any} explorer of mountExplorer
- * @param {import("../live/live.js").Live} live
- * @param {any} about what the packs say beside the numbers: texts, recorded, alignment, wording, meanings
- */
+// Of a pass that is not over yet, the explorer shows the heads of the encoder, the words, then all heads. about: what the
+// packs say beside the numbers: texts, recorded, alignment, wording, meanings.
+/** @param {any} explorer of mountExplorer @param {import("../live/live.js").Live} live */
 export function liveExplorer(explorer, live, about = {}) {
   let server = null; // the header of its last pack
   let ordered = null; // a state that the server wants to be taken over

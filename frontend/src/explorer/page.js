@@ -1,3 +1,4 @@
+import { el } from "../core/dom.js";
 import { mountExplorer } from "./explorer.js";
 
 // The self-contained page: the page holds the pack as base64; the part of the address after "#" holds the state.
@@ -21,9 +22,9 @@ function startPage() {
   const pack = document.getElementById("pack");
   const container = document.getElementById("explorer");
   if (!pack || !container) return;
-  const css = document.getElementById("explorer-css");
-  const handle = mountExplorer(container.attachShadow({ mode: "open" }), {
-    assets: { css: css ? css.textContent : "" },
+  const root = container.attachShadow({ mode: "open" });
+  root.append(el("style", null, document.getElementById("explorer-css")?.textContent ?? ""));
+  const handle = mountExplorer(root, {
     onState: (state) => {
       try {
         history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify(state)));

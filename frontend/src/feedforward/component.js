@@ -1,5 +1,6 @@
 import { buttonEl, el, printable } from "../core/dom.js";
 import { makeRamp } from "../core/colour.js";
+import { countText } from "../core/format.js";
 import { figureMarkup } from "../figure/markup.js";
 import { plainComponent } from "../host/plain_view.js";
 import { appLive } from "../live/live.js";
@@ -20,8 +21,6 @@ const KINDS = { encoder: "encoder_self", decoder: "decoder_self" }; // whose col
 const NAMES = { relu: "ReLU", gelu: "GELU", swish: "swish" };
 const MOVED = 300; // milliseconds from the slider's last move until Python is told
 const EACH_TOKEN = 20; // numbers of tokens that stand under an axis
-
-const whole = (count) => count.toLocaleString("en");
 
 export class Activity extends LiveView {
   constructor(parent) {
@@ -159,7 +158,7 @@ export class Activity extends LiveView {
 
   paintMap() {
     const { numbers, map } = this;
-    map.title.textContent = this.t("active", { count: whole(numbers.encoder.neurons) });
+    map.title.textContent = this.t("active", { count: countText(numbers.encoder.neurons) });
     map.equation.replaceChildren(...figureMarkup(this.t("active_equation", { equation: this.equation })));
     this.number.textContent = this.t("threshold", { value: this.threshold });
     this.range.value = this.at;
@@ -233,13 +232,13 @@ export class Activity extends LiveView {
       zero: true,
       said: (plot, bin) => [
         this.t("bin", { from: written(starts[bin]), to: written(starts[bin + 1]) }),
-        this.t("bin_count", { count: whole(counts[plot][bin]) }),
+        this.t("bin_count", { count: countText(counts[plot][bin]) }),
       ],
     });
     const title = this.histogram.title.textContent;
     this.histogram.plot.replaceChildren(svg, makeReadable(svg, rows, this, this.t("map_label", { title })));
     const total = before.reduce((sum, count) => sum + count, 0);
-    const values = { negative: percent(negative / total), total: whole(total), zero: percent(zero / total) };
+    const values = { negative: percent(negative / total), total: countText(total), zero: percent(zero / total) };
     this.histogram.sentence.textContent = this.t("histogram_says", values);
   }
 
@@ -260,12 +259,15 @@ export class Activity extends LiveView {
         .map((_, at) => /** @type {[number, string]} */ ([at, String(at)]))
         .filter(([at]) => at % each === 0),
       axis: this.t("spread_axis", { count: tokens }),
-      said: (_, at) => [this.t("spread_tokens", { tokens: at }), this.t("spread_count", { count: whole(counts[at]) })],
+      said: (_, at) => [
+        this.t("spread_tokens", { tokens: at }),
+        this.t("spread_count", { count: countText(counts[at]) }),
+      ],
     });
     const title = this.spread.title.textContent;
     this.spread.plot.replaceChildren(svg, makeReadable(svg, rows, this, this.t("map_label", { title })));
     const number = { neurons: this.numbers.encoder.neurons, never: counts[0], once: counts[1], always: counts[tokens] };
-    const values = Object.fromEntries(Object.entries(number).map(([key, count]) => [key, whole(count)]));
+    const values = Object.fromEntries(Object.entries(number).map(([key, count]) => [key, countText(count)]));
     this.spread.sentence.textContent = this.t("spread_says", { ...values, tokens });
   }
 

@@ -2,11 +2,7 @@
 import { followLive } from "../live/view.js";
 import { activityOf } from "./from_trace.js";
 
-/**
- * Lets the picture follow the sentence.
- * @param {import("./component.js").Activity} view
- * @param {import("../live/live.js").Live} live
- */
+/** @param {import("./component.js").Activity} view @param {import("../live/live.js").Live} live */
 export function liveActivity(view, live) {
   return followLive(view, live, async (engine, asked) => {
     const trace = await engine.trace({ ...asked, channel: "sentence" });

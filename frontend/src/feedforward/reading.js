@@ -3,13 +3,8 @@
 import { el, svgEl } from "../core/dom.js";
 import { arrowStep, stepIndex } from "../core/keys.js";
 
-/**
- * @param {SVGElement} svg
- * @param {{mark: SVGGraphicsElement, lines: () => string[]}[][]} rows lines: what is said of a mark
- * @param {any} view a PlainView
- * @param {string} label of the whole picture
- * @returns {HTMLElement} what speaks, to be put beside the SVG
- */
+// rows: marks, and what is said of each; label: of the whole picture. Returns what speaks, to be put beside the SVG.
+/** @param {SVGElement} svg @param {{mark: SVGGraphicsElement, lines: () => string[]}[][]} rows */
 export function makeReadable(svg, rows, view, label) {
   const cells = new Map(rows.flat().map((cell) => [cell.mark, cell]));
   const spoken = el("div", { class: "hs-spoken", role: "status", "aria-live": "polite" });

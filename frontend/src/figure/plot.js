@@ -8,6 +8,7 @@ import { FigureReader } from "./reader.js";
 import { inkLabels } from "./ink.js";
 import { figureMarkup } from "./markup.js";
 import { readTheme } from "../core/colour.js";
+import { tellDrawn } from "../core/picture.js";
 import { plotlyReady } from "../host/streamlit.js";
 
 // A plotly figure from Python, {data, layout, frames}: title above and equation below the plot as HTML, so that they
@@ -242,9 +243,7 @@ export class FigurePlot {
       this.done = state;
       const drawings = (Number(this.element.dataset.drawn) || 0) + 1;
       this.element.dataset.drawn = String(drawings);
-      const detail = `${this.name}:${drawings}`;
-      if (this.quiet) return;
-      this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
+      if (!this.quiet) tellDrawn(this.element, `${this.name}:${drawings}`);
     } catch (error) {
       const reason = error.message === "missing" ? this.t("missing") : error.message;
       this.error.textContent = this.t("failed", { reason });

@@ -1,11 +1,9 @@
 import { buttonEl, el, printable } from "../core/dom.js";
-import { readPack } from "../core/pack.js";
 import { feeds, keepMounted, listenToFeeds, tellFeed } from "../host/streamlit.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView } from "../host/plain_view.js";
 import { formationCurves, stopLabels } from "./track.js";
 import { formationMarks, stepText } from "./marks.js";
-import { makeTexts } from "../core/texts.js";
 import { FORMATION_TEXTS } from "./texts.js";
 
 // How heads formed: a slider over the recorded states of a training. All states of the sentence are here, so a move
@@ -35,16 +33,8 @@ export class Formation extends PlainView {
   }
 
   read(bytes) {
-    let pack;
-    try {
-      pack = readPack(bytes);
-    } catch (error) {
-      const text = makeTexts(null, FORMATION_TEXTS)("unreadable", { reason: error.message });
-      this.element.replaceChildren(el("p", { role: "alert" }, text));
-      return;
-    }
-    this.pack = pack;
-    this.show(pack.header);
+    this.pack = super.read(bytes, FORMATION_TEXTS);
+    if (this.pack) this.show(this.pack.header);
   }
 
   // Python's step counts only if Python changed it: an echo of an earlier report does not undo later moves.

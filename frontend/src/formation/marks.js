@@ -1,12 +1,12 @@
 import { el } from "../core/dom.js";
-import { numberText } from "./track.js";
+import { countText } from "../core/format.js";
 
 // When heads formed, in words: computed in Python (analysis/formation.py) from the recorded states.
 
 export function stepText(view, at) {
   const { data, t } = view;
-  const step = numberText(data.steps[at]);
-  const last = numberText(data.steps[data.steps.length - 1]);
+  const step = countText(data.steps[at]);
+  const last = countText(data.steps[data.steps.length - 1]);
   if (data.steps[at] === 0) return t("step_random");
   return t(at === data.steps.length - 1 ? "step_trained" : "step", { step, last });
 }
@@ -30,8 +30,8 @@ function wordsOf(view, forming) {
     kind,
     rows: forming.rows,
     head: t("head", { kind, layer: forming.layer + 1, head: forming.head + 1 }),
-    from: numberText(data.steps[before]),
-    to: numberText(data.steps[at]),
+    from: countText(data.steps[before]),
+    to: countText(data.steps[at]),
     fromShare: number(forming.shares[before]),
     toShare: number(forming.shares[at]),
     before: percent(forming.shares[before]),

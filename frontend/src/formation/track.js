@@ -1,4 +1,5 @@
 import { el, svgEl } from "../core/dom.js";
+import { countText } from "../core/format.js";
 import { linePath, plotSvg } from "../core/plot.js";
 
 // What surrounds the slider: loss and score above it, a label below every stop, and where heads formed. The stops are at
@@ -11,10 +12,6 @@ const TICK_SIZE = 13 / 15; // em of a label's text, as in formation.css
 // The position of stop `at` along the track: the slider's thumb stays within its track.
 function positionOf(at, count) {
   return `calc(var(--thumb) / 2 + (100% - var(--thumb)) * ${(at / Math.max(1, count - 1)).toFixed(5)})`;
-}
-
-export function numberText(value) {
-  return value.toLocaleString("en-US");
 }
 
 export function formationCurves(view, width) {
@@ -61,7 +58,7 @@ export function stopLabels(view, width) {
   const every = stops(LABEL_WIDTH);
   const last = count - 1;
   const words = data.steps.map((step, i) =>
-    i === 0 && step === 0 ? t("random") : i === last ? t("trained") : numberText(step),
+    i === 0 && step === 0 ? t("random") : i === last ? t("trained") : countText(step),
   );
   // Those at the ends lie within the track, with all their width on one side of their stop.
   const ends = { 0: stops(LABEL_WIDTH / 2 + widthOf(words[0])), [last]: stops(LABEL_WIDTH / 2 + widthOf(words[last])) };

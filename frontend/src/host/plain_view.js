@@ -1,31 +1,30 @@
 import { el } from "../core/dom.js";
 import { makeTooltip } from "../core/tooltip.js";
-import { readTheme } from "../core/colour.js";
 import { makeTexts } from "../core/texts.js";
-import { followLook } from "../core/look.js";
+import { Picture } from "../core/picture.js";
 import { hint } from "../core/tooltip.js";
 import { keepMounted, memoryOf } from "./streamlit.js";
 
 // A view of plain data from Streamlit: {big, texts, wording, ...}; wording: texts for this data alone. A kind of view
 // creates its elements in build(), once and when its texts change, takes new data over in take(before), and draws in
 // paint().
-export class PlainView {
+export class PlainView extends Picture {
   /** @type {any} */ component;
   /** @type {any} */ driver;
   // name: of the section's class, its data-testid and its memory; look: options of followLook
-  constructor(parent, name, texts, look = {}) {
+  constructor(parent, name, texts, look = { fitsWindow: false }) {
+    super(parent, el("section", { class: `hs ${name}`, "data-testid": name }), look);
     this.name = name;
     this.ownTexts = texts;
-    this.element = el("section", { class: `hs ${name}`, "data-testid": name });
-    parent.append(this.element);
-    const retheme = () => this.theme && readTheme(this.element).key !== this.theme.key && this.draw();
-    this.look = followLook(this.element, retheme, () => this.draw(), look);
   }
 
   destroy() {
     this.driver?.stop();
-    this.look.stop();
-    this.element.remove();
+    super.destroy();
+  }
+
+  resized() {
+    this.draw();
   }
 
   get memory() {
@@ -66,9 +65,7 @@ export class PlainView {
 
   draw() {
     if (!this.data || !this.element.clientWidth) return; // in a closed tab: drawn once it has a width
-    this.element.toggleAttribute("data-big", Boolean(this.data.big));
-    this.theme = readTheme(this.element);
-    this.element.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.dress(this.data.big);
     this.paint();
   }
 }

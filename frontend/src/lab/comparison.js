@@ -17,13 +17,9 @@ const LEFT_OUT = [[], ["hide"], ["pad"], ["hide", "pad"]]; // what may not fit a
 /** The comparison of a page. @param {any} live of live/live.js @returns {Comparison} */
 export const comparisonOf = (live) => (live.comparison ??= new Comparison(live));
 
-/**
- * Lets a view follow the Lab; a driver for `plainComponent`.
- * @param {any} view a PlainView
- * @param {any} live
- * @param {"passes" | "written"} part of the comparison that the view shows
- * @param {(comparison: Comparison, texts: any) => any} numbersOf what the view shows of it, beside the page's data
- */
+// Lets a view follow the Lab; a driver for `plainComponent`. part: of the comparison, which the view shows; numbersOf: what
+// it shows of it, beside the page's data.
+/** @param {any} view a PlainView @param {any} live @param {"passes" | "written"} part */
 export function followComparison(view, live, part, numbersOf) {
   const comparison = comparisonOf(live);
   let data = null; // the page's

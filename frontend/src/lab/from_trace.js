@@ -4,12 +4,8 @@ import { explorerPack, traceId } from "../explorer/from_trace.js";
 import { translationsOf } from "./translation.js";
 import { inWords, sharedTexts, wordingOf } from "./words.js";
 
-/**
- * The packs of both sides.
- * @param {any} compared {before, after: traces of the same tokens, switches: those of after, as in a link}
- * @param {any} config of the model
- * @param {any} about what the packs say beside the numbers: texts, tries, cards, opened, pictures, row, pane
- */
+// The packs of both sides: of traces of the same tokens, and the switches of `after`, as in a link. about: what the packs
+// say beside the numbers: texts, tries, cards, opened, pictures, row, pane.
 export function labPacks({ before, after, switches }, config, about) {
   const header = {
     ...about,

@@ -1,11 +1,11 @@
 import { buttonEl, el } from "../core/dom.js";
 import { makeTooltip } from "../core/tooltip.js";
-import { followLook } from "../core/look.js";
+import { Picture, tellDrawn } from "../core/picture.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
 import { EXPLORER_TEXTS } from "../explorer/texts.js";
 import { LAB_TEXTS } from "./texts.js";
-import { readTheme, KINDS } from "../core/colour.js";
+import { KINDS } from "../core/colour.js";
 import { recomputeRow } from "../core/matrix.js";
 import { formatWeight, formatSmall } from "../core/format.js";
 import { makeSaveMenu } from "../core/menu.js";
@@ -39,9 +39,9 @@ const NO_SWITCHES = readSwitches({}, SWITCH_FORMS);
 // Before, after and difference of one kind of attention: one head, one of its rows as bars, and the grids of all heads,
 // below buttons that switch parts of attention off. A narrow screen shows one of the three, a wide one "before" and one
 // of the others.
-export class Lab {
+export class Lab extends Picture {
   constructor(root, report) {
-    this.root = root;
+    super(root, el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region" }));
     this.report = report;
     this.texts = makeTexts(null, ALL_TEXTS);
     this.t = (name, values) => this.texts(name, values); // a pack may bring others
@@ -57,15 +57,9 @@ export class Lab {
     this.exact = { before: new Map(), after: new Map() };
     this.knocking = false;
     this.drawn = new WeakMap(); // part of the page -> what it shows
-    this.element = el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region", "aria-label": this.t("lab") });
     this.element.inert = true; // until the first picture
-    const redraw = () => {
-      this.drawn = new WeakMap();
-      this.schedule();
-    };
-    this.look = followLook(this.element, () => this.retheme(), redraw, { fitsWindow: true });
+    this.element.setAttribute("aria-label", this.t("lab"));
     this.build();
-    root.append(this.element);
   }
 
   build() {
@@ -105,7 +99,6 @@ export class Lab {
     this.work = el("div", { class: "hs-lab-work hs-pictured" });
     this.translations = el("div", { class: "hs-lab-translations" });
     this.grids = el("div", { class: "hs-lab-grids" });
-    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.element.append(
       ...[this.look.sentinel, this.tries.element, this.cards.element, this.notes, this.translations, this.bar],
       ...[this.work, this.sentence, this.grids, this.tooltip.box, this.spoken],
@@ -114,24 +107,18 @@ export class Lab {
   }
 
   destroy() {
-    this.look.stop();
-    cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
-    this.element.remove();
+    super.destroy();
   }
 
-  schedule() {
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => this.draw());
+  resized() {
+    this.drawn = new WeakMap();
+    this.schedule();
   }
 
   drawNow() {
-    cancelAnimationFrame(this.frame);
+    cancelAnimationFrame(this.scheduled);
     this.draw();
-  }
-
-  retheme() {
-    if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw();
   }
 
   // Another language is built anew. The wording of one trace only is drawn: a person may be typing into a field.
@@ -421,9 +408,7 @@ export class Lab {
     const { element, state } = this;
     this.width = element.clientWidth;
     element.inert = false;
-    element.toggleAttribute("data-big", state.big);
-    this.theme = readTheme(element);
-    element.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.dress(state.big);
     element.dataset.kind = state.kind;
     element.classList.toggle("hs-narrow", this.width < NARROW * (state.big ? 1.1 : 1));
     for (const button of this.kindButtons) {
@@ -443,8 +428,7 @@ export class Lab {
     if (pictures) this.drawPictures();
     else this.drawCards();
     element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
-    const { drawn: detail } = element.dataset;
-    element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
+    tellDrawn(element, element.dataset.drawn);
   }
 
   // The note beside "After": what the switches did, if no difference is visible.

@@ -4,12 +4,9 @@ import { markFresh } from "../live/live.js";
 import { comparisonOf } from "./comparison.js";
 import { labPacks, saysPack } from "./from_trace.js";
 
-/**
- * Lets a Lab follow the sentence and its own switches. `order` takes what the page says beside the numbers, as the header
- * of a pack of the server does; `take` a pack itself. Those that come while the engine draws are only kept.
- * @param {import("./lab.js").Lab} lab
- * @param {import("../live/live.js").Live} live
- */
+// `order` takes what the page says beside the numbers, as the header of a pack of the server does; `take` a pack itself.
+// Those that come while the engine draws are only kept.
+/** @param {import("./lab.js").Lab} lab @param {import("../live/live.js").Live} live */
 export function liveLab(lab, live) {
   const comparison = comparisonOf(live);
   const kept = new Map(); // the server's last packs, by their feeds

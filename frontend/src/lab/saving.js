@@ -1,8 +1,6 @@
-import { csvText, fileStem, savePicture, svgContext, svgFile } from "../core/save.js";
+import { csvText, drawAt, fileStem, savePicture, svgContext, svgFile, writeText } from "../core/save.js";
 import { printable } from "../core/dom.js";
 import { changesOf, mergesTokens, placeOf } from "../explorer/saving.js";
-import { cssColour } from "../core/colour.js";
-import { SAVED_FONT } from "../core/svg_context.js";
 
 // Saved files of the lab: one head before, after and their difference, one of its rows and the grids of all heads as SVG
 // or PNG; the head's numbers as CSV. Caption and file name say the switches.
@@ -46,18 +44,9 @@ function pictureOf(lab, alone) {
   const { header } = models.after;
   const context = svgContext();
   const base = theme.size;
-  const write = (text, x, y, size, weight = 400) => {
-    Object.assign(context, { font: `${weight} ${size}px ${SAVED_FONT}`, fillStyle: cssColour(theme.ink) });
-    Object.assign(context, { textAlign: "left", textBaseline: "alphabetic" });
-    context.fillText(text, x, y);
-    return context.measureText(text).width;
-  };
   const place = (picture, title, x, y) => {
-    const wide = write(title, x, y, base, 600);
-    context.save();
-    context.translate(x, y + base * 0.6);
-    picture.drawOn(context);
-    context.restore();
+    const wide = writeText(context, title, x, y, base, theme.ink, 600);
+    drawAt(context, x, y + base * 0.6, () => picture.drawOn(context));
     return { right: x + Math.max(wide, picture.width), bottom: y + base * 0.6 + picture.height };
   };
   const { source, target } = header.sentences;

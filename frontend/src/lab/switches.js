@@ -124,7 +124,7 @@ export class SwitchCards {
     const { t } = this.hooks;
     const mode = buttonEl(
       {
-        class: "hs-toggle",
+        class: "hs-press",
         "data-testid": "knock",
         "data-not-in-link": "", // what a click on a head does, not what is seen
         click: () => this.hooks.setKnocking(!this.hooks.knocking()),

@@ -13,12 +13,8 @@ export async function readLessons({ language, pages, open }) {
   return lessons.map((lesson) => shownLesson(lesson, parts)).filter(Boolean);
 }
 
-/**
- * A lesson with the stops that can be shown, or null if those are less than half. A stop needs its page, and the part of it
- * that it names.
- * @param {any} lesson of the file
- * @param {Record<string, string[]>} parts page -> its parts
- */
+// A lesson with the stops that can be shown, or null if those are less than half. A stop needs its page, and the part of it
+// that it names. parts: of each page.
 export function shownLesson(lesson, parts) {
   const fits = ({ page, params: { part } }) => page in parts && (part === undefined || parts[page].includes(part));
   const stops = withSentences(lesson.stops).filter(fits);

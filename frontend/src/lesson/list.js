@@ -6,12 +6,7 @@ import { questionsOf } from "./lessons.js";
 import { LESSON_TEXTS } from "./texts.js";
 import { Visit } from "./visit.js";
 
-/**
- * @param {HTMLElement} root
- * @param {any[]} lessons of readLessons
- * @param {Record<string, string>} texts translations
- * @param {(name: string) => void} start called with the name of a lesson that begins, without answers
- */
+// lessons: of readLessons; start: called with the name of a lesson that begins, without answers.
 export function drawList(root, lessons, texts, start) {
   const t = makeTexts(texts, LESSON_TEXTS);
   const cards = (some) => some.map((lesson) => card(t, lesson, start));

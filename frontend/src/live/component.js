@@ -4,7 +4,7 @@
 // need not; and "typed" when a run is due.
 import { Engine } from "../engine/client.js";
 import { basePath } from "../host/streamlit.js";
-import { appLive, markFresh, markStale } from "./live.js";
+import { appLive, firstPicture, markFresh, markStale } from "./live.js";
 
 const TYPED = "data-hs-typed"; // of the page, while Python does not know the text: hides what is said of the last one
 const FIELDS = { source: ".st-key-source input", target: ".st-key-target input" };
@@ -88,7 +88,7 @@ async function load(model) {
   app.wanted = model;
   app.set({ engine: null });
   if (!model || !Engine.wanted()) return;
-  await firstPicture();
+  await (drawn ??= firstPicture(AFTER_PICTURE, WITHOUT_PICTURE).then(idle));
   const base = `${basePath()}engine`;
   app.loaded ??= new Engine({ script: `${base}/engine.js`, wasm: `${base}/ort.wasm` });
   try {
@@ -103,16 +103,9 @@ async function load(model) {
   }
 }
 
-let drawn = false;
-function firstPicture() {
-  if (drawn) return Promise.resolve();
-  return new Promise((resolve) => {
-    const idle = () => {
-      drawn = true;
-      if (window.requestIdleCallback) window.requestIdleCallback(resolve, { timeout: WITHOUT_PICTURE });
-      else setTimeout(resolve, AFTER_PICTURE);
-    };
-    document.addEventListener("headscope:drawn", () => setTimeout(idle, AFTER_PICTURE), { once: true });
-    setTimeout(idle, WITHOUT_PICTURE);
+/** @type {Promise<void> | null} */ let drawn = null;
+const idle = () =>
+  new Promise((resolve) => {
+    if (window.requestIdleCallback) window.requestIdleCallback(resolve, { timeout: WITHOUT_PICTURE });
+    else setTimeout(resolve, AFTER_PICTURE);
   });
-}

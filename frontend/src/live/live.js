@@ -33,6 +33,14 @@ export function appLive() {
   return (window.__headscopeLive ??= new Live());
 }
 
+// Ends some milliseconds after the first picture of a page; on a page without one, after so many.
+export function firstPicture(after, without) {
+  return new Promise((resolve) => {
+    document.addEventListener("headscope:drawn", () => setTimeout(resolve, after), { once: true });
+    setTimeout(resolve, without);
+  });
+}
+
 // Errors of the engine that nobody needs to hear of: a newer text came, the fields say what is wrong with a text, or the
 // engine ended, which the page is told otherwise.
 export const isQuiet = ({ name }) => ["Dropped", "InputError", "EngineError"].includes(name);

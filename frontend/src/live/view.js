@@ -1,5 +1,6 @@
 // A view of plain data that follows what one types: it draws the numbers of the engine, or else those that the server
 // sent with its data: {model: its name, state: what is chosen, as links name it, revision, numbers, big, texts, ...}.
+import { tellDrawn } from "../core/picture.js";
 import { PlainView } from "../host/plain_view.js";
 import { isQuiet, markFresh } from "./live.js";
 
@@ -54,8 +55,7 @@ export class LiveView extends PlainView {
   drawn(name) {
     this.drawings = (this.drawings ?? 0) + 1;
     this.element.dataset.drawn = String(this.drawings);
-    const detail = `${name}:${this.drawings}`;
-    this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
+    tellDrawn(this.element, `${name}:${this.drawings}`);
   }
 }
 

@@ -1,17 +1,12 @@
 // Saturation of every head from traces of the engine, as transformer/analysis/saturation.py finds it on the server.
+import { spreadOfRow } from "../core/matrix.js";
 import { meanOf, rounded, varianceOf } from "../core/statistics.js";
 import { KINDS } from "../engine/switches.js";
 import { inWords, sharedTexts, told, wordingOf } from "../lab/words.js";
 
-const SATURATED = 0.99; // a row whose largest weight is above it
 const DIGITS = 6;
 
-/**
- * The numbers of the picture, as pages/lab/measures.py sends them.
- * @param {any} passes of lab/comparison.js
- * @param {any} config of the model
- * @param {Record<string, string>} texts English -> the reader's language
- */
+// The numbers of the picture, as pages/lab/measures.py sends them, from passes of lab/comparison.js.
 export function measuresOf({ before, after, switches }, config, texts) {
   const t = sharedTexts(texts);
   const pads = Number(switches.pad ?? 0);
@@ -32,13 +27,9 @@ const ofKinds = (make) => Object.fromEntries(KINDS.map((kind) => [kind, make(kin
 
 const NAMES = ["entropy", "largest", "gradient", "saturated"];
 
-/**
- * Five measures of every head of a kind, [layer][head]: means over the rows that see at least two keys, null without any;
- * and the number of those rows.
- * @param {any} attention of a trace
- * @param {number} pads how many rows at the end are <pad>, which do not count
- * @returns {Record<string, any[][]>}
- */
+// Five measures of every head of a kind, [layer][head]: means over the rows that see at least two keys, null without any;
+// and the number of those rows. pads: how many rows at the end are <pad>, which do not count.
+/** @returns {Record<string, any[][]>} */
 export function saturation(attention, pads = 0) {
   const [layers, heads] = attention.weights.shape;
   const rows = Array.from({ length: layers }, (_, layer) =>
@@ -62,30 +53,10 @@ function rowsOf({ weights, scores, mask }, head, pads) {
     const row = (tensor) => tensor.data.subarray((head * queries + query) * keys, (head * queries + query + 1) * keys);
     const shown = row(mask);
     const seen = shown.reduce((sum, one) => sum + one, 0);
-    if (seen > 1)
-      rows.push(
-        measuresOfRow(
-          row(weights),
-          row(scores).filter((_, key) => shown[key]),
-        ),
-      );
+    if (seen < 2) continue;
+    const { entropy, ...spread } = spreadOfRow(row(weights));
+    const variance = varianceOf(row(scores).filter((_, key) => shown[key]));
+    rows.push({ ...spread, entropy: entropy / Math.log(seen), variance });
   }
   return rows;
-}
-
-// scores: of the keys that the row sees.
-function measuresOfRow(weights, scores) {
-  let [entropy, largest, squares] = [0, 0, 0];
-  for (const weight of weights) {
-    if (weight > 0) entropy -= weight * Math.log(weight);
-    largest = Math.max(largest, weight);
-    squares += weight * weight;
-  }
-  return {
-    entropy: entropy / Math.log(scores.length),
-    largest,
-    gradient: 1 - squares,
-    variance: varianceOf(scores),
-    saturated: Number(largest > SATURATED),
-  };
 }

@@ -1,4 +1,5 @@
-import { documentTop, el } from "../core/dom.js";
+import { buttonEl, documentTop, el } from "../core/dom.js";
+import { tellDrawn } from "../core/picture.js";
 import { figureMarkup } from "../figure/markup.js";
 import { FigurePlot } from "../figure/plot.js";
 import { FIGURE_TEXTS } from "../figure/texts.js";
@@ -108,8 +109,8 @@ export class Positions extends PlainView {
     this.dims = el("input", { type: "text", class: "pos-dims", "data-testid": "positions-dims", autocomplete: "off" });
     this.dims.addEventListener("input", () => this.typed());
     this.dims.addEventListener("change", () => this.settle(this.note));
-    const clear = { type: "button", "data-testid": "positions-dims-reset", click: () => this.choose(null) };
-    const reset = el("button", clear, this.t("dims_reset"));
+    const clear = { class: "hs-press", "data-testid": "positions-dims-reset", click: () => this.choose(null) };
+    const reset = buttonEl(clear, this.t("dims_reset"));
     const label = el("span", { class: "pos-name hs-term", tabindex: 0 }, this.t("dims"));
     this.dims.setAttribute("aria-label", this.t("dims"));
     this.hint(label, () => [this.t("dims_term", this.words("dims"))]);
@@ -235,8 +236,9 @@ export class Positions extends PlainView {
     }
     Promise.all(drawings).then(() => {
       this.listen();
-      const detail = `positions:${(this.element.dataset.drawn = (Number(this.element.dataset.drawn) || 0) + 1)}`;
-      this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
+      const drawings = (Number(this.element.dataset.drawn) || 0) + 1;
+      this.element.dataset.drawn = String(drawings);
+      tellDrawn(this.element, `positions:${drawings}`);
     });
   }
 

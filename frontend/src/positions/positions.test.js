@@ -72,14 +72,18 @@ test("wavelengths and typed dimensions are read and written as in Python", () =>
   }
 });
 
+function valuesOf(now) {
+  const table = numbers.encodingTable(now.length, now.dModel);
+  const products = numbers.dotProducts(table, now.length, now.dModel);
+  return {
+    ...{ ...now, table, rows: numbers.rowsOf(table, now.dModel), wavelengths: numbers.wavelengths(now.dModel) },
+    ...{ matrix: numbers.rowsOf(products, now.length), offsets: numbers.byOffset(products, now.length) },
+  };
+}
+
 test("a template filled in the browser equals the figure that Python makes", () => {
   for (const { now, wanted } of figures) {
-    const table = numbers.encodingTable(now.length, now.dModel);
-    const products = numbers.dotProducts(table, now.length, now.dModel);
-    const all = {
-      ...{ ...now, table, rows: numbers.rowsOf(table, now.dModel), wavelengths: numbers.wavelengths(now.dModel) },
-      ...{ matrix: numbers.rowsOf(products, now.length), offsets: numbers.byOffset(products, now.length) },
-    };
+    const all = valuesOf(now);
     for (const [name, { fill }] of Object.entries(FIGURES)) {
       const filled = fill(structuredClone(templates[name]), all);
       same({ data: filled.data, layout: filled.layout }, wanted[name], 1e-5, `${name} of ${JSON.stringify(now)}`);
@@ -92,12 +96,7 @@ test("a figure reads only the values it declares", () => {
   const made = new Set(["table", "rows", "wavelengths", "matrix", "offsets"]);
   for (const [name, { fill, needs }] of Object.entries(FIGURES)) {
     const { now } = figures[1];
-    const table = numbers.encodingTable(now.length, now.dModel);
-    const products = numbers.dotProducts(table, now.length, now.dModel);
-    const all = {
-      ...{ ...now, table, rows: numbers.rowsOf(table, now.dModel), wavelengths: numbers.wavelengths(now.dModel) },
-      ...{ matrix: numbers.rowsOf(products, now.length), offsets: numbers.byOffset(products, now.length) },
-    };
+    const all = valuesOf(now);
     const read = new Set();
     const watched = new Proxy(all, {
       get(target, key) {

@@ -18,11 +18,7 @@ const UNWRITTEN = ["page", "lang", "big"]; // what no link that is written holds
  * @typedef {{name: string, own?: string[]}} PageEntry
  */
 
-/**
- * The name of a page and the parameters of an address; "" is the first page. "?page=lab" says the same as "lab/".
- * @param {string} address
- * @param {string} folder of the site
- */
+// The name of a page and the parameters of an address; "" is the first page. "?page=lab" says the same as "lab/".
 export function splitAddress(address, folder) {
   const { pathname, searchParams } = new URL(address);
   const inside = pathname.slice(new URL(folder).pathname.length).replace(/\/?(index\.html)?$/, "");
@@ -43,12 +39,8 @@ export const ofExample = ({ big, sight, pieces }, view) => ({
   ...(sight !== "all" && { pieces }),
 });
 
-/**
- * What an address asks for, and what it asks for in vain: [text of texts.js, its values].
- * @param {{models: any[]}} site of site.json
- * @param {PageEntry[]} pages
- * @returns {{shown: Shown, notices: [string, any][]}}
- */
+// What an address asks for, and what it asks for in vain: [text of texts.js, its values]. site: of site.json.
+/** @returns {{shown: Shown, notices: [string, any][]}} */
 export function readAddress(address, folder, site, pages) {
   const { models } = site;
   const { name, params } = splitAddress(address, folder);
@@ -83,12 +75,9 @@ export function readAddress(address, folder, site, pages) {
   return { shown, notices };
 }
 
-/**
- * The address of what is shown, below the site's folder. A page with a layer and a head of its own does not show the view.
- * @param {Shown} shown
- * @param {PageEntry[]} pages
- * @param {boolean} paths whether pages have folders of their own
- */
+// The address of what is shown, below the site's folder. A page with a layer and a head of its own does not show the view.
+// paths: whether pages have folders of their own.
+/** @param {Shown} shown @param {PageEntry[]} pages @param {boolean} paths */
 export function addressOf({ page, checkpoint, source, target, view, switches, options, lesson }, pages, paths) {
   const { own = [] } = pages.find(({ name }) => name === page);
   const params = {

@@ -1,10 +1,13 @@
 // Loads the engine, and the model that the frame wants.
 import { Engine } from "../engine/client.js";
 import { CACHE } from "../engine/download.js";
+import { firstPicture } from "../live/live.js";
 import { fileAddress, fileOrBlob, isSingleFile } from "./files.js";
 
 const AFTER_PICTURE = 20; // milliseconds from the first picture to the download
 const WITHOUT_PICTURE = 1500; // the same if there is none
+
+/** @type {Promise<void> | null} */ let drawn = null; // ends when the first picture has what it needs
 
 const inMegabytes = (bytes) => Math.round(bytes / 1e6);
 
@@ -21,7 +24,7 @@ export class ModelLoader {
     if (about === this.wanted) return;
     this.wanted = about;
     this.frame.live.set({ engine: null });
-    if (!(await hasModels())) await firstPicture();
+    if (!(await hasModels())) await (drawn ??= firstPicture(AFTER_PICTURE, WITHOUT_PICTURE));
     if (about === this.wanted) await this.load(about);
   }
 
@@ -73,14 +76,4 @@ async function heldFiles(place, files) {
 // Whether the browser has some model: then opening it takes none of the network from the first picture.
 async function hasModels() {
   return Boolean(await globalThis.caches?.has(CACHE).catch(() => false));
-}
-
-let drawn = null;
-// The first picture has what it needs before the model is downloaded.
-function firstPicture() {
-  drawn ??= new Promise((resolve) => {
-    document.addEventListener("headscope:drawn", () => setTimeout(resolve, AFTER_PICTURE), { once: true });
-    setTimeout(resolve, WITHOUT_PICTURE);
-  });
-  return drawn;
 }

@@ -16,13 +16,9 @@ export function viewParams(view) {
   return params;
 }
 
-/**
- * The view that a link asks for, and the names of what it asks for in vain.
- * @param {Record<string, string>} params
- * @param {Record<string, number>} layers of each kind
- * @param {number} heads
- * @param {any} start values of missing names
- */
+// The view that a link asks for, and the names of what it asks for in vain. layers: of each kind; start: values of missing
+// names.
+/** @param {Record<string, string>} params @param {Record<string, number>} layers @param {number} heads @param {any} start */
 export function readView(params, layers, heads, start = START_VIEW) {
   const view = { ...start };
   const refused = [];

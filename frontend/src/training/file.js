@@ -25,7 +25,7 @@ class TrainingFile extends PlainView {
   build() {
     this.element.setAttribute("aria-label", this.t("file_region"));
     this.input = el("input", { type: "file", "data-testid": "training-file-input", change: () => this.read() });
-    this.button = buttonEl({ click: () => this.input.click() });
+    this.button = buttonEl({ class: "hs-press", click: () => this.input.click() });
     this.says = el("p", { role: "status" });
     return [el("div", { class: "learn-file" }, this.button, this.input, this.says)];
   }

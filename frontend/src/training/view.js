@@ -1,10 +1,8 @@
 import { el, documentTop } from "../core/dom.js";
 import { makeTooltip } from "../core/tooltip.js";
 import { followPageLink, memoryOf } from "../host/streamlit.js";
-import { followLook } from "../core/look.js";
-import { readPack } from "../core/pack.js";
+import { Picture, tellDrawn } from "../core/picture.js";
 import { makeTexts } from "../core/texts.js";
-import { readTheme } from "../core/colour.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { TRAINING_TEXTS } from "./texts.js";
 import { RunStore } from "./store.js";
@@ -31,9 +29,11 @@ const SPOKEN = 5000; // milliseconds between two spoken messages
 const SETTLES = 250; // milliseconds
 const LABELS = 1000; // milliseconds between two descriptions of the pictures while they move
 
-export class TrainingView {
+export class TrainingView extends Picture {
   // send(name, value): a trigger of the component
   constructor(parent, send) {
+    super(parent, el("section", { class: "hs learn hs-pictured", "data-testid": "training" }));
+    this.element.training = this; // for tests
     this.memory = memoryOf("training", { store: new RunStore(), kind: "all", place: SCROLL_MARGIN, step: -1 });
     // A page that is drawn anew goes on at the step that was held; the old view may be destroyed after that.
     this.asked = this.memory.step >= 0 ? { step: this.memory.step } : null;
@@ -42,15 +42,6 @@ export class TrainingView {
     this.player = new Player(() => this.calm.matches);
     this.shown = 0;
     this.spokenAt = this.labelledAt = -Infinity;
-    this.element = el("section", { class: "hs learn hs-pictured", "data-testid": "training" });
-    this.element.training = this; // for tests
-    parent.append(this.element);
-    this.look = followLook(
-      this.element,
-      () => this.retheme(),
-      () => this.schedule(),
-      { fitsWindow: true },
-    );
     const { store } = this;
     this.asker = new Poller({
       send: (name, value) => send(name, value),
@@ -62,24 +53,18 @@ export class TrainingView {
 
   destroy() {
     this.asker.stop();
-    this.look.stop();
     if (this.stage) this.stage.destroy();
     clearTimeout(this.speaking);
     clearTimeout(this.settling);
     cancelAnimationFrame(this.ticking);
-    cancelAnimationFrame(this.scheduled);
-    this.element.remove();
+    super.destroy();
   }
 
   // -- data from the page -----------------------------------------------------------------------------------------
 
   take(bytes) {
-    let pack;
-    try {
-      pack = readPack(bytes);
-    } catch (error) {
-      const reason = makeTexts({}, TRAINING_TEXTS)("unreadable", { reason: error.message });
-      this.element.replaceChildren(el("p", { class: "hs-empty", role: "alert" }, reason));
+    const pack = this.read(bytes, TRAINING_TEXTS);
+    if (!pack) {
       this.t = null;
       return;
     }
@@ -135,7 +120,6 @@ export class TrainingView {
     this.predictions = new PredictionTable(t);
     this.findings = new FindingTable(t);
     this.nothing = el("p", { class: "hs-empty" }, t("nothing"));
-    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.bar = el("div", { class: "learn-top" }, this.status.element, this.time.element);
     this.work = el("div", { class: "learn-work" }, this.curves.element, this.stage.grids, this.stage.one);
     this.under = el("div", { class: "learn-under" }, this.stage.same, this.predictions.element, this.findings.element);
@@ -309,15 +293,6 @@ export class TrainingView {
 
   // -- drawing ---------------------------------------------------------------------------------------------------
 
-  schedule() {
-    cancelAnimationFrame(this.scheduled);
-    this.scheduled = requestAnimationFrame(() => this.draw());
-  }
-
-  retheme() {
-    if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw();
-  }
-
   stepText(run, index) {
     if (!run || !run.frames.length) return this.t("step_none");
     return this.t("step", { step: run.frames[Math.min(index, run.last)].step.toLocaleString("en") });
@@ -329,9 +304,7 @@ export class TrainingView {
     if (!this.t || !element.clientWidth) return;
     const { runs } = store;
     this.big = Boolean(store.more.big);
-    element.toggleAttribute("data-big", this.big);
-    this.theme = readTheme(element);
-    element.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.dress(this.big);
     element.dataset.kind = this.memory.kind;
     this.narrow = element.clientWidth < NARROW * (this.big ? 1.1 : 1);
     element.classList.toggle("learn-narrow", this.narrow);
@@ -348,7 +321,7 @@ export class TrainingView {
     this.curves.layout(store, this.theme, { width: Math.floor(this.curves.element.clientWidth), height: sizes.plot });
     this.stage.layout(store, this.run, this.theme, sizes);
     this.drawFrame(performance.now(), true);
-    element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: "training" }));
+    tellDrawn(element, "training");
   }
 
   // The pictures fill the space of the window below their upper edge.

@@ -1,3 +1,5 @@
+import { countText } from "../core/format.js";
+
 // Runs and their numbers in words. t: of makeTexts.
 
 export function runLabel(t, run) {
@@ -17,10 +19,6 @@ export function lossText(t, value) {
   return value < 0.0995 ? value.toFixed(4) : value.toFixed(value < 9.995 ? 3 : 1);
 }
 
-function countText(value) {
-  return Math.round(value).toLocaleString("en");
-}
-
 export function timeText(t, seconds) {
   const rounded = Math.max(1, Math.round(seconds));
   if (rounded < 100) return t("seconds", { n: rounded });
@@ -38,7 +36,12 @@ function ownStageText(t, run, waiting) {
   const { stage, reason, error, limit } = run.about;
   // The newest frame may have a later step than the last pack.
   const step = Math.max(run.about.step, run.frames.length ? run.frames[run.last].step : 0);
-  const values = { step: countText(step), steps: countText(run.about.steps), limit: countText(limit), error };
+  const values = {
+    step: countText(step),
+    steps: countText(run.about.steps),
+    limit: countText(Math.round(limit)),
+    error,
+  };
   if (run.about.recording) return t("stage_recorded", { ...values, seed: run.about.seed });
   if (stage === "waiting") return waitText(t, run.about, waiting);
   if (stage === "failed") return t("stage_failed", values);
@@ -60,14 +63,15 @@ function waitText(t, { place, wait }, waiting) {
 export function numberTexts(t, run) {
   if (run.about.recording) return "";
   const { stage, seconds } = run.about;
-  const limit = countText(run.about.limit);
+  const limit = countText(Math.round(run.about.limit));
   if (stage === "waiting" || stage === "starting") return t("limit_then", { limit });
   if (stage === "failed") return "";
-  if (stage === "done") return t("took", { seconds: seconds < 99.5 ? seconds.toFixed(1) : countText(seconds) });
+  if (stage === "done")
+    return t("took", { seconds: seconds < 99.5 ? seconds.toFixed(1) : countText(Math.round(seconds)) });
   if (stage === "paused" && run.about.pause_left)
     return t("numbers_paused", { left: timeText(t, run.about.pause_left), limit });
   if (stage === "paused" || !run.speed) return t("limit", { limit });
-  const speed = run.speed < 9.95 ? run.speed.toFixed(1) : countText(run.speed);
+  const speed = run.speed < 9.95 ? run.speed.toFixed(1) : countText(Math.round(run.speed));
   return t(run.left < 1 ? "numbers_soon" : "numbers", { speed, left: timeText(t, run.left), limit });
 }
 

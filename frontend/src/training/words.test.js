@@ -84,7 +84,8 @@ test("no two labels of an axis overlap", () => {
 });
 
 test("the queue says minutes, if anybody knows", () => {
-  const waiting = (about) => stageText(t, { about: { stage: "waiting", ...about }, frames: [] }, 3);
+  const known = { stage: "waiting", step: 0, steps: 9, limit: 90 };
+  const waiting = (about) => stageText(t, { about: { ...known, ...about }, frames: [] }, 3);
   assert.equal(waiting({ place: 2, wait: null }), "2nd of 3 waiting");
   assert.equal(waiting({ place: 2, wait: 59 }), "2nd of 3 waiting; starts in less than a minute");
   assert.equal(waiting({ place: 1, wait: 170 }), "1st of 3 waiting; starts in about 3 min");

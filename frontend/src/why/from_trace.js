@@ -9,11 +9,7 @@ const BINS = 25;
 const DIGITS = 4;
 const UNIT = [0.8, 1.25]; // variances that count as 1
 
-/**
- * What the picture shows of the sentence, as pages/lab/scaling.py sends it.
- * @param {any} trace without switches
- * @param {Record<string, string>} texts English -> the reader's language
- */
+// What the picture shows of the sentence, as pages/lab/scaling.py sends it, from a trace without switches.
 export function ownOf(trace, texts) {
   return {
     d_k: trace.cross.queries.shape[3],

@@ -4,12 +4,8 @@ import { ownOf } from "./from_trace.js";
 
 const CHANNEL = "why"; // of the engine: the newest text wins
 
-/**
- * Lets the picture follow the sentence. `show` takes the page's data, whose numbers of the sentence count while the
- * engine has none.
- * @param {import("./component.js").Why} view
- * @param {import("../live/live.js").Live} live
- */
+// `show` takes the page's data, whose numbers of the sentence count while the engine has none.
+/** @param {import("./component.js").Why} view @param {import("../live/live.js").Live} live */
 export function liveWhy(view, live) {
   let data = null; // the page's
   // The view as `followLive` knows it: what is computed is a part of its data.

@@ -1,5 +1,6 @@
 import { ticks } from "d3-array";
 import { el, svgEl } from "../core/dom.js";
+import { countText } from "../core/format.js";
 import { linePath, plotSvg } from "../core/plot.js";
 
 // Parts of the pictures: numbers, lines, marks, and a histogram with a normal curve.
@@ -9,10 +10,6 @@ export function numberText(value) {
   if (typeof value !== "number") return "–";
   const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0;
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
-}
-
-export function countText(value) {
-  return value.toLocaleString("en").replace("-", "−");
 }
 
 // Text for the page, with every d_k set as in the paper.

@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from pages.anatomy import complexity, complexity_texts, layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, paths, winners
 from pages.anatomy.layer_timing import POINTS, Measurement, key_of
+from pages.runtime.job import Started
 from pages.runtime.shared import clear_caches
 from tests.support.app import MODELS, address, content_test, figures, kept, page_text, written
 from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
@@ -200,13 +201,13 @@ def begun(app: AppTest, slow: Slow) -> Measurement:
     """The measurement that the button started, after its first points."""
     app.button(key="hs-layers-start").click().run()
     assert slow.there.wait(30)
-    measurement = kept(app, layer_timing.Started).measurement
+    measurement = kept(app, Started).jobs[Measurement]
     assert isinstance(measurement, Measurement)
     return measurement
 
 
 def finished(app: AppTest) -> AppTest:
-    kept(app, layer_timing.Started).measurement.thread.join(60)
+    kept(app, Started).jobs[Measurement].thread.join(60)
     return app.run()
 
 
@@ -265,7 +266,7 @@ def test_times_are_shown_only_for_their_widths(slow: Slow) -> None:
 )
 def test_a_measurement_that_waits_or_was_left_says_so(state: dict[str, Any], said: str) -> None:
     app, config = start(), MODELS["tiny"].config
-    kept(app, layer_timing.Started).measurement = SimpleNamespace(
+    kept(app, Started).jobs[Measurement] = SimpleNamespace(
         key=key_of(Sizes(9, D_MODEL, HEADS, 3, 5, config.d_k, config.d_v)), found=(), running=state["done"] == 0,
         stopping=False, look=lambda: None, stop=lambda: None, **state,
     )  # fmt: skip

@@ -14,13 +14,13 @@ from pages.anatomy.complexity_texts import (
     factor,
     growth,
     left_out,
+    longest_path,
     medians,
     milliseconds,
     nearest,
     overhead,
     paths,
     rates,
-    shortest,
     winners,
 )
 from transformer.cost.complexity import Sizes, costs, multiply_adds
@@ -42,7 +42,7 @@ def test_conclusions_from_the_complexity_table() -> None:
     assert "a recurrent layer needs 21 times as many operations" in fewer and "n = 12 tokens are fewer" in fewer
     assert "self-attention needs 2.0 times as many operations" in more and "n = 512 tokens are more" in more
     assert by_table(Sizes(256, 256)).startswith("n = d = 256: by Table 1")
-    assert shortest(Sizes(12, 256)).endswith("1 with self-attention, 12 with a recurrent layer.")
+    assert longest_path(Sizes(12, 256)).endswith("1 with self-attention, 12 with a recurrent layer.")
     assert "98% of what" in as_built(Sizes(12, 256, 8)) and "meet again at n = 256." in as_built(Sizes(12, 256, 8))
     meet = math.ceil((4 * 256**2 - 2 * 256 * 88) / (88 + 256))  # 2 n d 88 + 2 n d^2 + n^2 (88 + d) = 6 n d^2
     assert as_built(Sizes(12, 256, 8, d_k=11)).endswith(f"the two meet at n = {meet}.")
@@ -66,7 +66,7 @@ def test_conclusions_from_the_measured_times() -> None:
         fused={128: 2e-3},
         recurrent={8: 2e-4, 64: 1e-3, 128: 3e-3},
     )
-    times = medians([*points, Timing("convolution", 8, left="slow")])
+    times = medians([*points, Timing("convolution", 8, unmeasured="slow")])
     assert times["attention"][64] == 5e-4 and "convolution" not in times
     assert nearest(times, 12) == (
         "At n = 8, the measured length nearest to 12: Self-attention 0.100 ms, Recurrent 0.200 ms."
@@ -102,8 +102,8 @@ def test_no_conclusion_from_too_few_times() -> None:
     alone = medians(timed(attention={8: 1.0}))
     assert crossing(alone, SIZES) == rates(alone, SIZES) == growth(alone, SIZES) == ""
     assert overhead(alone).startswith("This is time, not operations")
-    left = [Timing("recurrent", 512, left="slow"), Timing("recurrent", 1024, left="slow")]
-    left += [Timing("attention", 2048, left="memory"), Timing("fused", 2048, left="budget")]
+    left = [Timing("recurrent", 512, unmeasured="slow"), Timing("recurrent", 1024, unmeasured="slow")]
+    left += [Timing("attention", 2048, unmeasured="memory"), Timing("fused", 2048, unmeasured="budget")]
     assert left_out(left) == (
         "Not measured: Recurrent from n = 512 on (one pass would take longer than 0.5 s); Self-attention from n = "
         "2,048 on (it would take too much memory); Self-attention (fused) from n = 2,048 on (the total time was used "
@@ -115,6 +115,6 @@ def test_no_conclusion_from_too_few_times() -> None:
 def test_a_note_says_that_the_machine_was_busy() -> None:
     calm = timed(attention={2**power: 1.0 for power in range(8)})
     loud = [dataclasses.replace(timing, fastest=0.5) for timing in calm]
-    assert busy([*calm, *loud[:1], Timing("fused", 8, left="slow")]) == ""
+    assert busy([*calm, *loud[:1], Timing("fused", 8, unmeasured="slow")]) == ""
     assert busy([*calm, *loud]).startswith("The machine was busy: at 8 of 16 points the median is more than 1.5 times")
     assert busy([*calm[:4], *loud[:1]]).startswith("The machine was busy: at 1 of 5")

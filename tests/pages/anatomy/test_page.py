@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.support.app import address, messages, open_page, opened, payloads, state_of, switch_page
+from tests.support.app import address, loaded, messages, open_page, payloads, state_of, switch_page
 from tests.support.build import tiny_model, tiny_pretrained, tiny_tokenizer
 from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
@@ -39,7 +39,7 @@ def header(app: AppTest, sort: str = "trace") -> dict[str, Any]:
 
 
 def model() -> Pretrained:
-    return opened(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
+    return loaded(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
 
 
 def traced(**switches: str) -> Trace:

@@ -25,7 +25,7 @@ from pages.runtime.cache import MODELS
 from pages.runtime.memory import MEMORY
 from pages.runtime.queue import MODEL_QUEUE
 from pages.runtime.shared import clear_caches
-from tests.support.app import ROOT, address, array, components, messages, open_page, opened, page_text, state_of
+from tests.support.app import ROOT, address, array, components, loaded, messages, open_page, page_text, state_of
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.beam_rule import BeamRule, length_penalty
 from transformer.inference.sampling import Sampling
@@ -41,7 +41,7 @@ LIMIT = 40
 
 def tiny() -> transformer.Pretrained:
     """The page's model, with its weights as they were saved."""
-    return opened(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
+    return loaded(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
 
 
 def data(app: AppTest, name: str = "decoding") -> dict[str, Any]:

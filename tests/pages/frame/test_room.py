@@ -21,7 +21,7 @@ from tests.pages.frame.test_lesson import LESSON, covers, press
 from tests.support.app import ROOT, address, app_test, kept, messages, page_text, state_of, switch_page, written
 from transformer.lessons import Link
 from transformer.rooms import Rooms, StoreError
-from transformer.rooms.store import Given
+from transformer.rooms.store import MemberAnswer
 
 
 @pytest.fixture
@@ -503,7 +503,7 @@ def test_answers_are_counted_and_many_numbers_become_a_histogram(
 
 
 def test_a_spreadsheet_takes_no_answer_for_a_formula() -> None:
-    rows = [Given("m", "=1+1", "one 2", "a, b", True), Given("m", "", "one 3", "-1", None)]
+    rows = [MemberAnswer("m", "=1+1", "one 2", "a, b", True), MemberAnswer("m", "", "one 3", "-1", None)]
     written = as_csv(rows, lambda question, answer: (question, answer)).decode("utf-8-sig")
     assert written.splitlines() == [
         "question,name,answer,right", "one 2,'=1+1,\"a, b\",yes", "one 3,,'-1,",

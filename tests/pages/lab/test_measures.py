@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.comparison import Compared
 from pages.lab import measures
-from tests.support.app import components, opened_well
+from tests.support.app import components, without_error
 from tests.support.build import tiny_pretrained
 from transformer.interventions.sets import Interventions
 from transformer.view.state import View
@@ -94,7 +94,7 @@ st.session_state["chosen"] = options.for_address()
 def drawn(switches: str) -> AppTest:
     app = AppTest.from_string(SCRIPT, default_timeout=30)
     app.session_state["switches"] = switches
-    return opened_well(app.run())
+    return without_error(app.run())
 
 
 def test_the_component_is_drawn_with_its_numbers() -> None:

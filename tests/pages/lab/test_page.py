@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.lab import scaling
-from tests.support.app import address, app_test, messages, open_page, opened, payloads, state_of, switch_page, trace_ids
+from tests.support.app import address, app_test, loaded, messages, open_page, payloads, state_of, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_pretrained
 from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
@@ -37,7 +37,7 @@ def switch(app: AppTest, **values: Any) -> AppTest:
 
 
 def traced(**params: str) -> str:
-    model = opened(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
+    model = loaded(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
     return model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(params)).id
 
 

@@ -17,6 +17,7 @@ from pages.components import probe_results, probing
 from pages.components.probe_results import chance, moved, rows_of
 from pages.components.translation import relative
 from pages.runtime import job
+from pages.runtime.job import Started
 from tests.support.app import kept
 from tests.support.sections import cells, plain, prepared, raw, start
 from transformer.cancellation import Stopped
@@ -35,7 +36,7 @@ def fresh() -> Iterator[None]:
 
 def finished(app: AppTest) -> AppTest:
     """The page after its measurement has ended."""
-    kept(app, probing.Started).measurement.thread.join(60)
+    kept(app, Started).jobs[probing.Measurement].thread.join(60)
     return app.run()
 
 
@@ -152,7 +153,7 @@ def test_completed_results_are_kept_and_shown(slow: Slow) -> None:
     slow.only = None
     finished(app.button(key="hs-probe-start").click().run())
     assert cells(raw(app))[0][2] == "scaling off" and [bool(switches) for switches in slow.asked] == [False, True, True]
-    assert kept(app, probing.Started).measurement.total == 120
+    assert kept(app, Started).jobs[probing.Measurement].total == 120
 
 
 def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +162,7 @@ def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: p
     monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: now[0]))
     app.button(key="hs-probe-start").click().run()
     assert slow.there.wait(30)
-    measurement = kept(app, probing.Started).measurement
+    measurement = kept(app, Started).jobs[probing.Measurement]
     app.session_state["section"] = "leak"
     for _visit in range(3):
         now[0] += probing.PATIENCE - 1

@@ -42,7 +42,7 @@ def test_without_the_key_the_page_has_one_sentence_and_no_number(params: dict[st
 
 @pytest.mark.usefixtures("switched_on")
 def test_with_the_key_the_page_has_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.operator.page.figures", lambda: NOW)
+    monkeypatch.setattr("pages.operator.page.stats", lambda: NOW)
     app = app_test(NAME, **{KEY: SECRET}).run()
     assert not app.exception and not messages(app)
     numbers = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", written(app))
@@ -62,7 +62,7 @@ def test_with_the_key_the_page_has_the_numbers(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.usefixtures("switched_on")
 def test_the_numbers_are_those_of_this_process() -> None:
     app = app_test(NAME, **{KEY: SECRET}).run()
-    now = operator.figures()
+    now = operator.stats()
     shown = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", written(app)))
     assert shown["Budget"] == f"{now.budget / 1e6:,.0f} MB" and shown["New sentences"] == f"{now.sentences:,}"
     for name, (number, _) in now.caches.items():
@@ -80,6 +80,6 @@ def test_no_other_page_shows_the_page_or_keeps_the_key() -> None:
 @pytest.mark.usefixtures("switched_on", "locale")
 @pytest.mark.parametrize("key", ["x", SECRET])
 def test_no_text_of_the_page_stays_english(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.operator.page.figures", lambda: replace(NOW, caches={"tiny": (1, 2)}))
+    monkeypatch.setattr("pages.operator.page.stats", lambda: replace(NOW, caches={"tiny": (1, 2)}))
     app = app_test(NAME, **{KEY: key}, lang=CODE).run()
     assert not app.exception and not {text for text in texts(app) if untranslated(text)}

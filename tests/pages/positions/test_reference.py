@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,12 @@ import numpy as np
 import pytest
 
 from pages.positions.encoding import read_dims
-from transformer.analysis.positions import by_offset, dot_products, frequencies, shift_error, shift_map, shifted
-from transformer.analysis.positions import wavelengths as wavelengths_of
+from transformer.figures import positions
+from transformer.figures.drawing import drawing
 from transformer.figures.positions import SHOWN, wavelength_text
 from transformer.figures.style import MOST_LABELS
 from transformer.model.positions import sinusoidal
-from transformer.view.position_figures import Values, default_dims, make_figures
+from transformer.view.position_figures import PARTS, Values, templates
 
 REFERENCE = Path(__file__).parents[3] / "frontend" / "src" / "positions" / "reference.json"
 TOKENS = ("The", "<b>cat</b>", "a very long token of many letters", "a\u200bb", "</s>")
@@ -42,39 +44,68 @@ def decoded(value: Any) -> Any:
     return [decoded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def numbers(length: int, d_model: int, k: int) -> dict[str, Any]:
-    table = sinusoidal(length, d_model)
-    products = dot_products(table)
-    offsets = by_offset(products)
-    size = min(SHOWN, d_model)
+def default_dims(d_model: int) -> list[int]:
+    """Four sines that look clearly different."""
+    return list(dict.fromkeys(2 * (index * d_model // 16) for index in range(4)))
+
+
+def computed(length: int, d_model: int, k: int) -> dict[str, Any]:
+    """From the formula of section 3.5 and its addition theorems, in 64 bits. map: M_k; there, mapped: PE(p + k) and
+    M_k PE(p)."""
+    even = np.arange(0, d_model, 2)
+    rates, table = 10000.0 ** (-even / d_model), sinusoidal(length, d_model).numpy()
+    wide, turn = table.astype(float), np.zeros((d_model, d_model))
+    turn[even, even] = turn[even + 1, even + 1] = np.cos(k * rates)
+    turn[even, even + 1], turn[even + 1, even] = np.sin(k * rates), -np.sin(k * rates)
+    products, offsets = wide @ wide.T, np.arange(1 - length, length)
+    pairs = [products.diagonal(-offset) for offset in offsets]  # of equal p - q
     return {
-        "length": length, "dModel": d_model, "k": k,
-        "frequencies": frequencies(d_model).tolist(), "wavelengths": wavelengths_of(d_model).tolist(),
-        "table": table.flatten().tolist(), "products": products.flatten().tolist(),
-        "offsets": offsets.offsets.tolist(), "mean": offsets.mean.tolist(), "spread": offsets.largest_spread,
-        "map": shift_map(k, d_model)[:size, :size].tolist(), "error": shift_error(table, k),
-        "shifted": shifted(table, k)[1].flatten().tolist(), "dims": list(default_dims(d_model)),
+        "rates": rates, "waves": 2 * math.pi / rates, "table": table, "products": products, "offsets": offsets,
+        "mean": np.array([one.mean() for one in pairs]), "spread": max(float(np.ptp(one)) for one in pairs),
+        "map": turn, "there": wide[k:], "mapped": wide[: length - k] @ turn.T,
+    }  # fmt: skip
+
+
+def numbers(length: int, d_model: int, k: int) -> dict[str, Any]:
+    now, size = computed(length, d_model, k), min(SHOWN, d_model)
+    return {
+        "length": length, "dModel": d_model, "k": k, "frequencies": now["rates"].tolist(),
+        "wavelengths": now["waves"].tolist(), "table": now["table"].ravel().tolist(),
+        "products": now["products"].ravel().tolist(), "offsets": now["offsets"].tolist(), "mean": now["mean"].tolist(),
+        "spread": now["spread"], "map": now["map"][:size, :size].tolist(), "dims": default_dims(d_model),
+        "shifted": now["mapped"].ravel().tolist(), "error": float(np.abs(now["there"] - now["mapped"]).max()),
     }  # fmt: skip
 
 
 def figures(values: Values) -> dict[str, Any]:
-    made = make_figures(values, TOKENS, "dark")
-    now = {
-        "dModel": values.d_model, "length": values.length, "k": values.k, "q": values.q, "most": MOST_LABELS,
-        "dims": list(values.dims or default_dims(values.d_model)), "tokens": TOKENS,
+    d_model, length, k, q = values.d_model, values.length, values.k, values.q
+    dims, now, half = list(values.dims or default_dims(d_model)), computed(length, d_model, k), d_model / 2
+    table, products = now["table"], now["products"]
+    there, mapped = (now[name].astype(np.float32) for name in ("there", "mapped"))
+    made = {
+        "encoding": partial(drawing(positions.encoding_heatmap), table, dims, TOKENS),
+        "curves": partial(drawing(positions.encoding_curves), table, dims, now["waves"], TOKENS),
+        "wavelengths": partial(drawing(positions.wavelength_curve), now["waves"], dims, length),
+        "products": partial(drawing(positions.product_matrix), products, q, half),
+        "offsets": partial(drawing(positions.products_by_offset), now["offsets"], now["mean"], products[:, q], q, half),
+        "map": partial(drawing(positions.shift_matrix), now["map"].astype(np.float32), k),
+        "shifted": partial(drawing(positions.shifted_beside), there, mapped, k),
+    }
+    asked = {
+        "dModel": d_model, "length": length, "k": k, "q": q, "most": MOST_LABELS, "dims": dims, "tokens": TOKENS
     }  # fmt: skip
-    return {"now": now, "wanted": {name: json.loads(figure().to_json()) for name, figure in made.items()}}
+    return {"now": asked, "wanted": {name: json.loads(one(theme="dark").to_json()) for name, one in made.items()}}
 
 
 def reference() -> Any:
-    smallest = make_figures(Values(2, 2, (0,)), theme="dark")
+    smallest = templates([name for part in PARTS.values() for name in part], positions.LABELS, "dark")
     typed = [{"text": text, "dims": list(read_dims(text, 20)[0]), "wrong": read_dims(text, 20)[1]} for text in TYPED]
     return json.loads(
         json.dumps(
             decoded(
                 {
                     "numbers": [numbers(*sizes) for sizes in SIZES],
-                    "templates": {name: json.loads(figure().to_json()) for name, figure in smallest.items()},
+                    "templates": {name: json.loads(text) for name, text in smallest.items()},
                     "figures": [figures(values) for values in VALUES],
                     "typed": typed,
                     "lengths": [{"value": length, "text": wavelength_text(length)} for length in LENGTHS],

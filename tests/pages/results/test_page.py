@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.components.seeds import direction
 from pages.results import table2
+from pages.results.bleu import PAIRS, _lit
 from pages.results.comparable import names, subsets_of
-from pages.results.scored import PAIRS, _lit
 from pages.results.table3 import PAPER, Row, described, rows, verdict
 from tests.support.app import ROOT, address, components, figures, messages, open_link, open_page, page_text
 from transformer.analysis.bleu import REFERENCES, bleu

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.roles import alignment
-from tests.support.app import address, components, messages, open_link, page_text, started_task, worked
+from tests.support.app import address, components, finish_task, messages, open_link, page_text, started_task
 from tests.support.build import tiny_pretrained
 from transformer.analysis.alignment import read_gold
 from transformer.checkpoints.folder import save_checkpoint
@@ -69,7 +69,7 @@ def back(bundled: None, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def symmetrised() -> AppTest:
-    return worked(open_alignment(checkpoint="en-de", **{"with": "back"}))
+    return finish_task(open_alignment(checkpoint="en-de", **{"with": "back"}))
 
 
 @pytest.mark.usefixtures("back")

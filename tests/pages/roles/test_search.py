@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.roles import search
 from pages.roles.search import OWN
-from tests.support.app import address, messages, open_link, page_text, worked
+from tests.support.app import address, finish_task, messages, open_link, page_text
 from transformer.probing.probes import probe_pairs
 from transformer.probing.search import search_attention, search_neuron
 
@@ -51,7 +51,7 @@ def test_a_text_of_ones_own_is_searched_on_demand() -> None:
     app.text_area(key=OWN).set_value("\nI see a dog.\tIch sehe einen Hund.\n\n \nI see.\tIch sehe.\n\n").run()
     assert not app.exception and not links(app)
     assert app.button(key="hs-task-start").label == "Search 2 lines"
-    assert "of 2 sentences" in page_text(worked(app))
+    assert "of 2 sentences" in page_text(finish_task(app))
     assert links(app) and all("source=I+see" in link for link in links(app))
 
 
@@ -73,7 +73,7 @@ def test_a_text_with_too_many_lines_is_refused() -> None:
 def test_a_line_that_cannot_be_searched_is_named_and_the_text_stays(text: str, said: str) -> None:
     app = open_search(panel="own")
     app.text_area(key=OWN).set_value(text).run()
-    assert said in messages(worked(app))
+    assert said in messages(finish_task(app))
     assert app.text_area(key=OWN).value == text
 
 

@@ -26,7 +26,7 @@ SOURCE = "ka lo mi"
 LINK = {"source": SOURCE, "kind": "encoder_self", "layer": "2", "head": "3"}
 
 
-def put(path: Path, seed: int = 1) -> Path:
+def save_tiny(path: Path, seed: int = 1) -> Path:
     """Write a tiny checkpoint; another seed gives other weights of the same shapes with the same tokenizer."""
     tiny = tiny_pretrained()
     model = tiny_model(seed, vocab_size=len(tiny.tokenizer))
@@ -36,7 +36,7 @@ def put(path: Path, seed: int = 1) -> Path:
 
 def exchange(path: Path, seed: int) -> None:
     """Replace the checkpoint at once, as `mv` does."""
-    put(path.with_name("new"), seed)
+    save_tiny(path.with_name("new"), seed)
     path.rename(path.with_name(f"old-{seed}"))
     path.with_name("new").rename(path)
 
@@ -59,7 +59,7 @@ def expected(folder: Path) -> str:
     return transformer.load(folder).trace(SOURCE).id
 
 
-def whole(app: AppTest, folder: Path) -> bool:
+def shows_link(app: AppTest, folder: Path) -> bool:
     """Whether the page shows the link's picture, of the checkpoint as it is in its folder now."""
     here = {name: address(app).get(name) for name in LINK} == LINK
     return not app.exception and not messages(app) and pictures(app) == 1 and here and shown(app) == expected(folder)
@@ -92,7 +92,7 @@ def test_what_is_damaged_gives_one_sentence_until_it_is_repaired(
     folder: Path, name: str, damage: str, said: str
 ) -> None:
     app, path = open_app(), folder / name
-    assert whole(app, folder)
+    assert shows_link(app, folder)
     away = folder.with_name(".away")
     path.rename(away)
     if damage != "gone":
@@ -102,7 +102,7 @@ def test_what_is_damaged_gives_one_sentence_until_it_is_repaired(
     assert messages(app).count("hs-error") == 1 and said in messages(app)
     assert not app.exception and not pictures(app) and address(app)["source"] == SOURCE
     away.rename(path)
-    assert whole(app.run(), folder)
+    assert shows_link(app.run(), folder)
 
 
 def test_a_link_opened_while_the_folder_is_gone_is_applied_later(folder: Path) -> None:
@@ -110,20 +110,20 @@ def test_a_link_opened_while_the_folder_is_gone_is_applied_later(folder: Path) -
     app = open_app(checkpoint="tiny")
     assert "tokenizer.model is missing" in messages(app) and not app.exception
     (folder.parent / "tokenizer").rename(folder / "tokenizer.model")
-    assert whole(app.run(), folder)
+    assert shows_link(app.run(), folder)
 
 
 def test_a_replaced_checkpoint_is_read_again_and_not_mixed(folder: Path) -> None:
     app, ids = open_app(), []
     for seed in (2, 3):
-        assert whole(app, folder)
+        assert shows_link(app, folder)
         ids.append(shown(app))
         exchange(folder, seed)
         app.run()
-    assert whole(app, folder) and len({*ids, shown(app)}) == 3  # the same sentence: no trace of the old one is reused
+    assert shows_link(app, folder) and len({*ids, shown(app)}) == 3  # the same sentence: no old trace is used again
     shutil.rmtree(folder)
     folder.with_name("old-3").rename(folder)  # the second one, back again
-    assert whole(app.run(), folder) and shown(app) == ids[1]
+    assert shows_link(app.run(), folder) and shown(app) == ids[1]
 
 
 def test_changed_examples_of_a_folder_are_read_again(folder: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_checkpoint_that_changes_during_reading_is_refused(folder: Path, monke
     monkeypatch.setattr(transformer, "load", late)
     app = open_app()
     assert "tiny changed while it was being read; reload the page when the change is complete" in messages(app)
-    assert whole(app.run(), folder)
+    assert shows_link(app.run(), folder)
 
 
 def test_a_changed_folder_has_another_stamp(folder: Path) -> None:

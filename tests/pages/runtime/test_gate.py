@@ -33,7 +33,7 @@ def behind(app: Any, **given: Any) -> Gate:
     settings: dict[str, Any] = {
         "style": STYLE,
         "opens": lambda key: key == "right",
-        "figures": lambda: {"ours": "ours 7\n", "more": "more 8\n"},
+        "metrics": lambda: {"ours": "ours 7\n", "more": "more 8\n"},
     }
     return Gate(app, **settings | given)
 

@@ -101,8 +101,10 @@ def test_a_job_ends_when_its_viewer_has_left(gate: threading.Event) -> None:
 
 
 def test_a_viewer_has_one_job_of_all_kinds(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    viewers = iter(("one", "two", "one"))
-    monkeypatch.setattr(job, "session_id", lambda: next(viewers))
+    one, two = job.Started(), job.Started()
+    viewers = iter((one, two, one))
+    monkeypatch.setattr(job, "session_id", lambda: "any")
+    monkeypatch.setattr(job, "from_session", lambda kind: next(viewers))
     tasks = [Task(JobQueue(f"test {number}"), "key", gated(gate, [])) for number in range(3)]
     assert [task.stopping for task in tasks] == [True, False, False]
 

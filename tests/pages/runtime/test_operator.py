@@ -1,4 +1,4 @@
-"""The operator's figures, from an accountant, queues and trainings made by hand."""
+"""The operator's statistics, from an accountant, queues and trainings made by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from pages.runtime import cache, operator
 from pages.runtime.memory import Accountant
-from pages.runtime.operator import Figures, figures, metrics
+from pages.runtime.operator import Stats, metrics, stats
 from pages.runtime.queue import Rate, TurnQueue
 from pages.runtime.shared import SharedCache, clear_caches
 from tests.pages.runtime.test_queue import nobody_left, queue_up
@@ -36,7 +36,7 @@ def test_a_rate_is_the_mean_of_the_last_minute() -> None:
     assert (rate.total, rate.per_second(), len(rate._seconds)) == (3007, 1, 60)
 
 
-def test_figures_are_those_of_memory_queue_and_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statistics_are_those_of_memory_queue_and_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operator, "viewers", lambda: 5)
     monkeypatch.setattr(operator, "resident", lambda: 3_500)
     memory = Accountant(10_000, lambda: 3_000 + memory.used)  # 3,000 beside its caches
@@ -53,7 +53,7 @@ def test_figures_are_those_of_memory_queue_and_trainings(monkeypatch: pytest.Mon
             shop.begin(LONG, here)
         with queue.turn(nobody_left), queue.turn(nobody_left):  # the inner one is part of the same pass
             threads = queue_up(queue, "xy", lambda _: None, {})
-            now = figures(memory, queue, sentences, shop)
+            now = stats(memory, queue, sentences, shop)
         for thread in threads:
             thread.join(20)
     assert (now.resident, now.budget, now.in_caches, now.cache_limit) == (3_500, 10_000, memory.used, 7_000)
@@ -64,23 +64,23 @@ def test_figures_are_those_of_memory_queue_and_trainings(monkeypatch: pytest.Mon
     assert (now.passes, now.passes_per_second) == (1, 1 / 60)
     assert (now.sentences, now.sentences_per_second) == (1, 1 / 60)
     assert (now.trainings, now.trainings_waiting, now.most_trainings) == (1, 2, 1)
-    after = figures(memory, queue, sentences, shop)
+    after = stats(memory, queue, sentences, shop)
     assert (after.passes, after.running, after.waiting) == (3, 0, 0) and after.uptime > now.uptime > 0
 
 
 def test_a_sentence_counts_when_it_is_new_and_has_a_pass() -> None:
     clear_caches()
     model = tiny_pretrained()
-    before = figures()
+    before = stats()
     for target in ("", "zen pol"):
         for _ in range(3):
             cache.trace(model, "operator", "ka lo minu", target, 40)
-    after = figures()
+    after = stats()
     assert (after.sentences - before.sentences, after.passes - before.passes) == (2, 2)
     assert after.caches["traces"][0] == 2
 
 
-NOW = Figures(
+NOW = Stats(
     resident=None, budget=1_200_000_000, in_caches=30_700_000, cache_limit=900_000_000,
     caches={'a"b': (1, 10_700_000), "traces": (2, 20_000_000)}, viewers=5, running=1,
     waiting=2, at_once=4, passes=70, passes_per_second=0.5, sentences=60, sentences_per_second=0.25, trainings=3,

@@ -11,7 +11,7 @@ import pytest
 from pages.runtime import rooms as runtime_rooms
 from pages.runtime.rooms import FREE_GUESSES, MINUTES, REFUSAL_DELAY, Guesses, Watch
 from transformer.rooms import Member, Rooms, SqliteRooms, StoreError
-from transformer.rooms.store import HERE
+from transformer.rooms.store import AWAY
 
 WAIT = 60  # seconds, of which a good run needs few
 
@@ -63,7 +63,7 @@ def test_who_follows_is_told_once_of_every_step(
     watch.look()
     assert told[1:] == [["a", "b", "c"]]
     gone.add("a")
-    now[0] += HERE
+    now[0] += AWAY
     watch.note_presence()
     now[0] += 1
     assert {one.id for one in rooms.here(code)} == {members["b"], members["c"]}
@@ -99,7 +99,7 @@ def test_who_was_away_for_long_is_told_of_the_next_step(rooms: Rooms, code: tupl
     watch = Watch(lambda: rooms, told, lambda session: True)
     watch.sit("other", room, rooms.join(room).id, 0)
     watch.attend()
-    now[0] += HERE + 1
+    now[0] += AWAY + 1
     assert rooms.here(room) == []
     watch.sit("a", room, member, 0)  # its device has a network again
     rooms.show(room, secret, "lab", {})

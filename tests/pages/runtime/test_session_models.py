@@ -26,8 +26,8 @@ from tests.support.app import (
     kept,
     messages,
     model_sizes,
-    opened_well,
     switch_page,
+    without_error,
 )
 from tests.support.build import tiny_model, tiny_tokenizer
 from transformer.checkpoints.archive import zipped
@@ -60,7 +60,7 @@ def start(page: str = "heads", models: tuple[SessionModel, ...] = (), **params: 
     app = app_test(page, **{"source": "ka lo mi", **params})
     if models:
         kept(app, session_models.OwnModels).models = {session_model.name: session_model for session_model in models}
-    return opened_well(app.run())
+    return without_error(app.run())
 
 
 def test_a_session_model_opens_in_its_session_alone(data: bytes) -> None:
@@ -211,7 +211,7 @@ def loading(sent: object) -> None:
 
 
 def loaded(sent: object) -> AppTest:
-    return opened_well(AppTest.from_function(loading, default_timeout=60, kwargs={"sent": sent}).run())
+    return without_error(AppTest.from_function(loading, default_timeout=60, kwargs={"sent": sent}).run())
 
 
 @pytest.mark.usefixtures("folder")

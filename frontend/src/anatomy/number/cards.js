@@ -3,7 +3,7 @@ import { activate } from "../arithmetic.js";
 import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
 // Computations of a few numbers: one card per number with its name and description, signs between them; below it the
-// row of the number, or the curve of the non-linearity. Parts are as in dot.js.
+// row of the number, or the curve of the non-linearity. Parts are {least, best, draw} as in dot.js: two heights.
 
 const VALUE = 1.35; // size of the number in a card
 const NOTE = 0.8;
@@ -150,8 +150,8 @@ export function stackedParts(parts, gap) {
 const TABLE_MOST = 40; // lines; the rest is one line, "the other 12 keys"
 
 // lines: [{cells: texts, weight: 0..1 or null, chosen, dim}], the first column left, the others right; columns: their
-// names. order: lines by importance, for when not all fit; rest(kept): the line for those left out (always: there are
-// some that have no line); foot: a last line; go(i), label(i): where line i leads; first: width of its texts in units.
+// names. order: lines by importance, for when not all fit; rest(kept): the line for those left out; always: write it,
+// some have no line at all; foot: a last line; go(i), label(i): where line i leads; first: width of its texts in units.
 export function tablePart(
   sheet,
   { title, columns, lines, order, rest, always = undefined, foot, first, go, label },

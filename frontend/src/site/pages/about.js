@@ -5,10 +5,7 @@ import { markup } from "../../core/markup.js";
 const PANEL = "panel"; // option of the link
 const NAME = "about"; // what it says while the fold is open
 
-/**
- * @param {any} frame what the page gets
- * @param {(string | Node)[][]} paragraphs texts and nodes of each
- */
+/** @param {any} frame what the page gets @param {(string | Node)[][]} paragraphs texts and nodes of each */
 export function aboutFold({ t, options }, ...paragraphs) {
   const isAsked = () => options.get(PANEL) === NAME;
   const fold = /** @type {HTMLDetailsElement} */ (

@@ -111,15 +111,15 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
             "n", _("n-grams: groups of n words"), range(1, ORDER + 1), 1, lambda value: f"n = {value}"
         )
     )
-    character = chrf(hypothesis, given)
+    chrf_score = chrf(hypothesis, given)
     stem, caption = ["bleu", f"n{n}"], [hypothesis, *filter(str.strip, given)]
-    with saving.saved("bleu", stem, caption, _rows(found, character)):
+    with saving.saved("bleu", stem, caption, _rows(found, chrf_score)):
         st.html(_lit(found, n))
         left, right = st.columns([1, 1])
         with left:
             st.html(_counts(found, n))
         with right:
-            st.html(_product(found, character))
+            st.html(_product(found, chrf_score))
     if alike := found.alike():
         text = _(
             "No reference has {words}, only a word that looks the same: its characters differ, and some may be "
@@ -132,7 +132,7 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
         if any(text != composed(text) for text in (hypothesis, *given))
         else "",
         _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
-        _divided(frame.model.languages[1]),
+        _tokenizer_sentence(frame.model.languages[1]),
         _("Where nothing matches, its smoothing “exp” counts a half, a quarter and so on, instead of 0.")
         if any(order.smoothed for order in found.orders)
         else "",
@@ -140,8 +140,8 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
     )
 
 
-def _divided(language: str) -> str:
-    """How texts of the language are divided, if not as usual."""
+def _tokenizer_sentence(language: str) -> str:
+    """Which tokenizer divides texts of the language, unless it is the usual one."""
     if missing := missing_tokenizer(language):
         return f"{missing}."
     tokenizer = tokenizer_for(language)
@@ -150,7 +150,7 @@ def _divided(language: str) -> str:
     return _("Its tokenizer for {language} is {tokenizer}.").format(language=translate(language), tokenizer=tokenizer)
 
 
-def _rows(found: Bleu, character: float) -> list[list[object]]:
+def _rows(found: Bleu, chrf_score: float) -> list[list[object]]:
     """Everything counted, as a table: the n-grams of every n, then the precisions and what they make."""
     rows: list[list[object]] = [
         ["quantity", "n", "n-gram", "in the hypothesis", "most in one reference", "counted", "value"]
@@ -161,7 +161,7 @@ def _rows(found: Bleu, character: float) -> list[list[object]]:
         rows.append(["precision in %", n, None, order.total, None, order.matched, order.precision])
     rows.append(["brevity penalty", None, None, len(found.hypothesis), found.length, None, found.brevity_penalty])
     rows.append(["BLEU", *[None] * 5, found.score])
-    rows.append(["chrF", *[None] * 5, character])
+    rows.append(["chrF", *[None] * 5, chrf_score])
     return rows
 
 
@@ -181,7 +181,7 @@ def _ngrams(found: Bleu, n: int) -> Sequence[Ngram]:
     return found.orders[n - 1].ngrams if n <= len(found.orders) else ()
 
 
-def _says(found: Bleu, character: float) -> str:
+def _says(found: Bleu, chrf_score: float) -> str:
     first, last = found.orders[0], found.orders[-1]
     if len(found.hypothesis) == 1:  # as of a model that writes letters: they are one token together
         text = (
@@ -190,7 +190,7 @@ def _says(found: Bleu, character: float) -> str:
             else _("BLEU {score} of 100: the hypothesis is a single token, and no reference has it.")
         )
         more = _("It counts whole tokens; chrF counts characters and gives {chrf}.")
-        return f"{text} {more}".format(score=f"{found.score:.1f}", chrf=f"{character:.1f}")
+        return f"{text} {more}".format(score=f"{found.score:.1f}", chrf=f"{chrf_score:.1f}")
     text = _(
         "BLEU counts how many words and groups of words a translation shares with right ones. Here {one} of {all_one} "
         "words and {matched} of {total} groups of {n} words are shared, so BLEU is {score} of 100."
@@ -202,8 +202,8 @@ def _says(found: Bleu, character: float) -> str:
 
 
 def _lit(found: Bleu, n: int) -> str:
-    """The hypothesis and the references, with the tokens of matched n-grams lit."""
-    there = {one.words for one in _ngrams(found, n) if one.most}
+    """The hypothesis and the references, with the tokens of matched n-grams highlighted."""
+    matched = {one.words for one in _ngrams(found, n) if one.most}
 
     def words(tokens: Sequence[str], lit: Sequence[bool]) -> str:
         spans = (
@@ -216,7 +216,7 @@ def _lit(found: Bleu, n: int) -> str:
     for number, tokens in enumerate(found.references, start=1):
         lit = [False] * len(tokens)
         for start in range(len(tokens) - n + 1):
-            if tuple(tokens[start : start + n]) in there:
+            if tuple(tokens[start : start + n]) in matched:
                 lit[start : start + n] = [True] * n
         lines.append((_("Reference {number}").format(number=number), words(tokens, lit)))
     rows = "".join(f"<div><b>{html.escape(name)}</b><p>{text}</p></div>" for name, text in lines)
@@ -231,7 +231,7 @@ def _counts(found: Bleu, n: int) -> str:
     return f'<div class="hs-bleu-scroll" tabindex="0">{table(head, rows, "hs-bleu-counts")}</div>'
 
 
-def _product(found: Bleu, character: float) -> str:
+def _product(found: Bleu, chrf_score: float) -> str:
     """Precisions, brevity penalty and their product; chrF beside it."""
     rows = [
         (
@@ -250,5 +250,5 @@ def _product(found: Bleu, character: float) -> str:
     if count == 1:
         product = _("penalty × p₁")
     rows.append(("BLEU", product, f"{found.score:.4f}"))
-    rows.append(("chrF", _("of characters, up to 6 at a time"), f"{character:.4f}"))
+    rows.append(("chrF", _("of characters, up to 6 at a time"), f"{chrf_score:.4f}"))
     return table(("", "", ""), rows, "hs-bleu-product")
