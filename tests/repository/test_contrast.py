@@ -54,9 +54,10 @@ def ink(theme: str) -> Colour:
 
 
 BLACK, WHITE = (0.0, 0.0, 0.0), (255.0, 255.0, 255.0)
+PAIR = r": light-dark\((#\w{6}), (#\w{6})\);"
 RULES = {  # of theme.css: by theme, name -> colour
-    "light": dict(re.findall(r"--hs-(\w+): (#\w{6});", source("core/theme.css").split("@media")[0])),
-    "dark": dict(re.findall(r"--hs-(\w+): (#\w{6});", source("core/theme.css").split('[data-theme="dark"]')[1])),
+    theme: {name: pair[place] for name, *pair in re.findall(rf"--hs-(\w+){PAIR}", source("core/theme.css"))}
+    for place, theme in enumerate(THEMES)
 }
 
 
@@ -108,16 +109,16 @@ def test_labels_on_canvases(theme: str) -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_colours_of_runs(theme: str) -> None:
     """Of training.css: as text on the page, and apart from the hues of the kinds of attention by more than a shade."""
-    css = source("training/training.css")
-    block = css.split('[data-theme="dark"] {')[1] if theme == "dark" else css
-    colours = [re.search(rf"--run-{slot}: (#\w{{6}});", block) for slot in range(4)]
+    runs = re.findall(rf'\[data-slot="(\d)"\] {{ --run{PAIR}', source("training/training.css"))
+    assert [slot for slot, *_ in runs] == list("0123")
     line = re.search(rf"{theme}: {{ (encoder_self.*?) }}", source("core/colour.js"))
     hues = re.findall(r"#\w{6}", line[1] if line else "")
     assert len(hues) == 3
-    for colour in colours:
-        assert colour and contrast(rgb(colour[1]), ground(theme)) >= 4.5
+    for _slot, *pair in runs:
+        colour = pair[THEMES.index(theme)]
+        assert contrast(rgb(colour), ground(theme)) >= 4.5
         for hue in hues:
-            assert math.dist(rgb(hue), rgb(colour[1])) > 50, (hue, colour[1])
+            assert math.dist(rgb(hue), rgb(colour)) > 50, (hue, colour)
 
 
 def test_numbers_on_every_colour_a_cell_can_have() -> None:

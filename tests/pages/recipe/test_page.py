@@ -190,12 +190,12 @@ def test_costs_by_hand(folder: Path) -> None:
 
 
 def test_the_bundled_model_cost_what_its_card_says() -> None:
-    # 9 minutes on a GPU, 13 on two CPU cores and 193 on one; 19,931,520 parameters, 239 million target tokens: 2.9e16.
+    # 9 minutes on a GPU, 13 on two CPU cores and 294 on one; 19,931,520 parameters, 242 million target tokens: 2.9e16.
     found = training_cost(transformer.load(ROOT / "checkpoints" / "en-de"))
-    assert found is not None and found.seconds / 60 == pytest.approx(215, abs=0.5)
-    assert found.tokens == pytest.approx(239e6, rel=3e-3) and f"{found.operations:.1e}" == "2.9e+16"
+    assert found is not None and found.seconds / 60 == pytest.approx(316, abs=0.5)
+    assert found.tokens == pytest.approx(242e6, rel=3e-3) and f"{found.operations:.1e}" == "2.9e+16"
     _name, hours, speed, by_speed, counted = cost_rows(open_link("recipe", checkpoint="en-de", part="cost"))[-1]
-    assert by_speed == counted == "2.9e+16" and hours == "3.58 hours" and float(speed) == pytest.approx(2.2, abs=0.1)
+    assert by_speed == counted == "2.9e+16" and hours == "5.27 hours" and float(speed) == pytest.approx(1.5, abs=0.1)
 
 
 def test_another_head_shows_its_own_scatter() -> None:

@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-import{a as i}from"./site-Z2SHX7AD.js";import{b as a}from"./site-K7ZOL4X2.js";import{b as m}from"./site-CELWQTFP.js";import{D as o,F as r,H as s,J as n,j as t}from"./site-7NBPMMJB.js";function M(e,c,p){let v=f=>{let{element:u,stem:S,caption:g,rows:l}=p();return s(n(["headscope",...S]),f,{svg:()=>o({theme:e.theme,caption:g,...a(u)}),csv:()=>r(l)})};return m(t(e.data.texts,i),c,v)}export{M as a};
