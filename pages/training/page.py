@@ -8,6 +8,7 @@ from pages.components.sentences import point
 from pages.frame.frame import Content, PageFrame
 from pages.runtime.followers import keep_own
 from pages.training import controls, form, live, runs
+from transformer.live_training import training_queue
 from transformer.live_training.finding_texts import headline
 from transformer.texts import _
 
@@ -29,7 +30,7 @@ def draw(frame: PageFrame) -> None:
     with picture:
         live.draw(frame, chosen.preset, show_live, CONTENT.names)
     with details:
-        if chosen.experiment is not None and runs.shop().most > 0:
+        if chosen.experiment is not None and training_queue.shared().most > 0:
             controls.cost(chosen.experiment)
         controls.load_file()
         with frame.options.panel("about", _("What am I looking at?")):

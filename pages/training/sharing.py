@@ -22,9 +22,8 @@ class Audience:
 
     run: LiveRun
 
-    def __init__(self, room: str, experiment: Experiment) -> None:
-        self.room, self.experiment = room, experiment
-        self.shown = False
+    def __init__(self, room: str) -> None:
+        self.room, self.shown = room, False
         self.owner = Owner()
         self.counted: tuple[int, bool] | None = None
         self._watchers: tuple[str, ...] = ()
@@ -72,7 +71,7 @@ def begin_or_join(
         if found is not None and found.worth_watching:
             found.join(session, teaches)
             return found, True
-        audience = Audience(room, experiment)
+        audience = Audience(room)
         audience.join(session, teaches)
         audience.run = begin(audience.alive)
         if room:
@@ -84,4 +83,4 @@ def shown_by_teacher(room: str) -> list[Audience]:
     """The runs that the teacher of a room watches, oldest first; none with pairs of his own, which nobody else sees."""
     with _LOCK:
         found = [one for one in _SHARED.values() if one.room == room and one.shown and one.worth_watching]
-    return [one for one in found if not one.experiment.pairs]
+    return [one for one in found if not one.run.experiment.pairs]

@@ -85,7 +85,6 @@ def _sides(number: int, line: str) -> Pair:
 
 
 _IN_LINE = (N_("the input of line {number} {problem}"), N_("the answer of line {number} {problem}"))
-_IN_PAIR = (N_("the input of pair {number} {problem}"), N_("the answer of pair {number} {problem}"))
 
 
 def _problem(side: str) -> Text | None:
@@ -105,6 +104,11 @@ def _problem(side: str) -> Text | None:
     return None
 
 
+def _is_side(side: Any) -> bool:
+    """Whether it is a side as `read_pairs` returns it."""
+    return isinstance(side, str) and readable(side) == side and not _problem(side)
+
+
 def check_pairs(pairs: Any) -> tuple[Pair, ...]:
     """The same pairs. Raises ExperimentError for pairs that `read_pairs` does not return."""
     if not isinstance(pairs, tuple | list):
@@ -116,25 +120,19 @@ def check_pairs(pairs: Any) -> tuple[Pair, ...]:
             fewest=FEWEST,
             most=MOST,
         )
-    answers: dict[str, str] = {}
+    inputs: set[str] = set()
     for number, pair in enumerate(pairs, 1):
-        if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(side, str) for side in pair):
+        if not isinstance(pair, tuple) or len(pair) != 2 or not all(map(_is_side, pair)):
             raise ExperimentError(
                 "pair {number} is {pair}; give two texts, an input and its answer", number=number, pair=shown(pair)
             )
-        for text, side in zip(_IN_PAIR, pair, strict=True):
-            problem = _problem(side)
-            if problem is None and readable(side) != side:
-                problem = Text("has blanks at its ends or in a row; remove them")
-            if problem is not None:
-                raise ExperimentError(text, number=number, problem=problem)
-        if pair[0] in answers:
+        if pair[0] in inputs:
             raise ExperimentError(
                 "pair {number} repeats the input {input}; give every input only once",
                 number=number,
                 input=shown(pair[0]),
             )
-        answers[pair[0]] = pair[1]
+        inputs.add(pair[0])
     return tuple(pairs)
 
 
