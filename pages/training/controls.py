@@ -25,7 +25,7 @@ from transformer.texts import _
 from transformer.view.training_messages import FileError, read_file
 
 FILE = "training_file"
-LOOK = timedelta(seconds=5)  # between two updates of how many train
+UPDATE_EVERY = timedelta(seconds=5)  # between two updates of how many train
 
 
 def _loaded() -> None:
@@ -46,7 +46,7 @@ def _loaded() -> None:
     runs.notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
 
 
-def begin_buttons(options: Options, chosen: Chosen) -> bool:
+def train_buttons(options: Options, chosen: Chosen) -> bool:
     """The button to train live, what to look for, and the choice between the recorded run and live runs. Returns
     whether live runs are shown."""
     queue, experiment = training_queue.shared(), chosen.experiment
@@ -97,7 +97,7 @@ def _show_live(options: Options) -> bool:
     return options.segment("show", _("Runs"), list(labels), "recorded", labels.__getitem__, hidden=True) == "live"
 
 
-@st.fragment(run_every=LOOK)
+@st.fragment(run_every=UPDATE_EVERY)
 def cost(experiment: Experiment) -> None:
     """The cost of a run, and a process prepared with torch imported."""
     queue = training_queue.shared()

@@ -24,7 +24,7 @@ def draw(frame: PageFrame) -> None:
     chosen = form.form(frame.options, top, details)
     with top:
         head = st.container()
-        show_live = controls.begin_buttons(frame.options, chosen)
+        show_live = controls.train_buttons(frame.options, chosen)
     with head:
         point("" if show_live else headline(chosen.preset))
     with picture:

@@ -14,7 +14,7 @@ from pages.runtime.memory import weigh
 from pages.runtime.session import from_session
 from pages.runtime.shared import SharedCache
 from pages.runtime.streamlit import session_id, viewer_network
-from pages.training.sharing import Audience, begin_or_join, shown_by_teacher
+from pages.training.sharing import Audience, start_or_join, watched_by_teacher
 from transformer.checkpoints.folder import CheckpointError
 from transformer.live_training import training_queue
 from transformer.live_training.descriptions import labels, phrase, title
@@ -137,7 +137,7 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
     experiment, said = with_new_seed(experiment)
     session, code = session_id(), _room()
     try:
-        audience, joined = begin_or_join(
+        audience, joined = start_or_join(
             code, experiment, session, room.teaches(),
             lambda watched: training_queue.shared().submit(experiment, watched, session, viewer_network()),
         )  # fmt: skip
@@ -171,7 +171,7 @@ def steers(watched_run: Watched) -> bool:
 def join_teacher() -> None:
     """Whoever follows the teacher watches the teacher's runs; one that was removed here does not come back."""
     followed = of_session().followed
-    for audience in shown_by_teacher(_room()) if room.follows() else ():
+    for audience in watched_by_teacher(_room()) if room.follows() else ():
         known = audience.run.id in followed or any(entry.audience is audience for entry in watched())
         if not known and len(watched()) < MOST:
             audience.join(session_id(), False)

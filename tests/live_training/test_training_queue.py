@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.training_queues import LONG, Fake, Start, ended, here, trains, until, workers
+from tests.support.training_queues import LONG, Fake, Start, ended, trains, until, watched, workers
 from transformer.live_training import training_queue
 from transformer.live_training.live_run import LiveRun
 from transformer.live_training.training_queue import MOST_PER_VIEWER, MOST_WAITING, QueueError, starts, turns
@@ -60,7 +60,7 @@ def test_waiting_times() -> None:
 def test_a_run_from_beginning_to_end(start: Start) -> None:
     """Its experiment fits into no pipe, and its worker starts slowly: nobody waits for it but its own thread."""
     queue = start(behaviour="slow")
-    run = queue.submit(Fake(steps=7, more="\N{SNOWMAN}" * 500_000), here)
+    run = queue.submit(Fake(steps=7, more="\N{SNOWMAN}" * 500_000), watched)
     assert run.stage == "starting" and run.place == 0 and len(run.id) == 12
     ended(run)
     assert (run.stage, run.reason, run.error, run.result, run.step) == ("done", "steps", "", b"zip of 7", 7)
@@ -82,7 +82,7 @@ def test_the_queue_does_not_keep_ended_runs(start: Start) -> None:
     runs = [queue.submit(Fake(), session.there) for _ in range(5)]
     references = [weakref.ref(run) for run in runs] + [weakref.ref(session)]
     ended(*runs)
-    other = queue.submit(LONG, here)  # threads and processes go on
+    other = queue.submit(LONG, watched)  # threads and processes go on
     del session
     gc.collect()
     assert references[-1]() is None
@@ -94,7 +94,7 @@ def test_the_queue_does_not_keep_ended_runs(start: Start) -> None:
 @pytest.mark.slow
 def test_first_come_first_served(start: Start) -> None:
     queue = start(most=2)
-    runs = [queue.submit(LONG, here) for _ in range(6)]
+    runs = [queue.submit(LONG, watched) for _ in range(6)]
     assert [run.place for run in runs] == [0, 0, 1, 2, 3, 4]
     assert [run.stage for run in runs[2:]] == ["waiting"] * 4 and (queue.running, queue.waiting) == (2, 4)
     runs[4].stop()  # in the middle of the queue
@@ -114,9 +114,9 @@ def test_first_come_first_served(start: Start) -> None:
 def test_a_free_process_means_no_wait_and_a_first_run_waits_less_than_a_second(start: Start) -> None:
     queue = start(seconds=50)
     assert queue.expected_wait("a") == 0
-    run = queue.submit(Fake(steps=100_000, pause=0.01), here, "a")
+    run = queue.submit(Fake(steps=100_000, pause=0.01), watched, "a")
     trains(run)
-    waiting = [queue.submit(LONG, here, "b") for _ in range(3)]
+    waiting = [queue.submit(LONG, watched, "b") for _ in range(3)]
     until(lambda: run.seconds > 0.1 and waiting[2].wait)
     soon, late = queue.expected_wait("c") or 0.0, queue.expected_wait("a") or 0.0
     assert 0 < soon < late and waiting[0].place == 1
@@ -130,25 +130,25 @@ def test_a_free_process_means_no_wait_and_a_first_run_waits_less_than_a_second(s
 def test_a_full_queue_refuses_runs_with_a_message(start: Start) -> None:
     queue = start()
     for _ in range(1 + MOST_WAITING):
-        queue.submit(LONG, here)
+        queue.submit(LONG, watched)
     with pytest.raises(
         QueueError, match=rf"^the queue is full, {MOST_WAITING} runs are waiting; try again in a few minutes$"
     ):
-        queue.submit(LONG, here)
+        queue.submit(LONG, watched)
     assert (queue.running, queue.waiting) == (1, MOST_WAITING)
 
 
 @pytest.mark.slow
 def test_the_runs_of_one_viewer_are_limited(start: Start) -> None:
     queue = start()
-    runs = [queue.submit(LONG, here, viewer="a") for _ in range(MOST_PER_VIEWER)]
+    runs = [queue.submit(LONG, watched, viewer="a") for _ in range(MOST_PER_VIEWER)]
     with pytest.raises(
         QueueError, match=f"^you already have {MOST_PER_VIEWER} runs, the limit for one viewer; stop one"
     ):
-        queue.submit(LONG, here, viewer="a")
-    assert queue.submit(LONG, here, viewer="b").place == 1  # one of "a" trains already
+        queue.submit(LONG, watched, viewer="a")
+    assert queue.submit(LONG, watched, viewer="b").place == 1  # one of "a" trains already
     runs[2].stop()
-    assert queue.submit(LONG, here, viewer="a").place == MOST_PER_VIEWER
+    assert queue.submit(LONG, watched, viewer="a").place == MOST_PER_VIEWER
 
 
 @pytest.mark.slow
@@ -159,18 +159,18 @@ def test_one_address_cannot_fill_the_queue(start: Start) -> None:
 
     def submit(address: str, *viewers: int) -> None:
         for viewer in viewers:
-            queue.submit(LONG, here, f"{viewer}@{address}", address)
+            queue.submit(LONG, watched, f"{viewer}@{address}", address)
 
     submit("x", *range(1 + MOST_WAITING // 3))  # one trains
     for viewer, half in ((0, MOST_WAITING // 3), (MOST_WAITING, MOST_WAITING // 2)):
         submit("x", *range(1 + queue.waiting, 1 + half))
         with pytest.raises(QueueError, match=f"^{half} runs from your network address are waiting already; try"):
             submit("x", viewer)
-    assert queue.submit(LONG, here, "v", "y").place == 1
+    assert queue.submit(LONG, watched, "v", "y").place == 1
     submit("y", *range(MOST_WAITING // 4))
     with pytest.raises(QueueError, match=f"^{1 + MOST_WAITING // 4} runs from your network address"):
         submit("y", MOST_WAITING)
-    assert queue.submit(LONG, here, "w").place == 2
+    assert queue.submit(LONG, watched, "w").place == 2
 
 
 @pytest.mark.slow
@@ -178,10 +178,10 @@ def test_a_queue_without_trainings_or_that_is_closed_refuses_runs(start: Start) 
     queue = start(most=0)
     queue.prepare()
     with pytest.raises(QueueError, match=r"^training is switched off on this server; .* headscope --trainings N$"):
-        queue.submit(Fake(), here)
+        queue.submit(Fake(), watched)
     assert not workers()
     queue = start()
-    runs = [queue.submit(LONG, here) for _ in range(3)]
+    runs = [queue.submit(LONG, watched) for _ in range(3)]
     queue.prepare()
     queue.close()
     assert not workers()
@@ -189,7 +189,7 @@ def test_a_queue_without_trainings_or_that_is_closed_refuses_runs(start: Start) 
     assert [run.reason for run in runs] == ["left"] * 3
     queue.prepare()
     with pytest.raises(QueueError, match="^the server is shutting down"):
-        queue.submit(LONG, here)
+        queue.submit(LONG, watched)
 
 
 def test_a_run_whose_thread_cannot_be_started_is_refused(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ def test_a_run_whose_thread_cannot_be_started_is_refused(start: Start, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", start_thread)
         with pytest.raises(QueueError, match=r"^the machine is busy \(can't start new thread\); try again"):
-            queue.submit(LONG, here)
+            queue.submit(LONG, watched)
     assert (queue.running, queue.waiting) == (0, 0)
 
 
@@ -210,9 +210,9 @@ def test_a_viewer_who_leaves_gives_up_the_run(start: Start, stage: str) -> None:
     queue, there = start(behaviour="unread" if stage == "starting" else "well"), threading.Event()
     there.set()
     if stage == "waiting":
-        first = queue.submit(LONG, here)
+        first = queue.submit(LONG, watched)
     run = queue.submit(LONG, there.is_set)
-    behind = queue.submit(LONG, here)
+    behind = queue.submit(LONG, watched)
     if stage == "starting":
         until(lambda: workers())
     elif stage != "waiting":
@@ -235,21 +235,21 @@ def test_a_viewer_who_returns_in_time_keeps_the_run(start: Start) -> None:
     """Away for a moment, as a browser that lost its connection; and a question that fails is no answer."""
     queue, asked = start(unwatched=0.5), 0
 
-    def watched() -> bool:
+    def asks() -> bool:
         nonlocal asked
         asked += 1
         if asked % 3 == 0:
             raise RuntimeError("no such session")
         return asked % 3 == 1
 
-    run = queue.submit(LONG, watched)
+    run = queue.submit(LONG, asks)
     until(lambda: asked > 60)
     assert not run.ended
 
 
 @pytest.mark.slow
 def test_the_time_limit_is_the_workers(start: Start) -> None:
-    run = start(seconds=0.25).submit(Fake(steps=90), here)
+    run = start(seconds=0.25).submit(Fake(steps=90), watched)
     ended(run)
     assert (run.stage, run.reason, run.result, run.limit) == ("done", "time", b"zip", 0.25) and run.step == 26
 
@@ -257,7 +257,7 @@ def test_the_time_limit_is_the_workers(start: Start) -> None:
 @pytest.mark.slow
 def test_a_pause_holds_and_ends(start: Start) -> None:
     """Any number of them: a short one counts as a second, so that the commands fit into a pipe that nobody reads."""
-    run = start(pauses=1.6).submit(LONG, here)
+    run = start(pauses=1.6).submit(LONG, watched)
     trains(run)
     assert run.pause_left == 1.6
     run.pause()
@@ -276,6 +276,7 @@ def test_a_pause_holds_and_ends(start: Start) -> None:
     until(lambda: len(run.frames) > seen + 3)
     run.stop()
     run.pause()  # too late
+    assert run.stage != "paused"
     ended(run)
     assert (run.reason, run.result) == ("stopped", b"zip")
 
@@ -292,10 +293,10 @@ def test_a_worker_is_started_ahead_once_and_used(start: Start, monkeypatch: pyte
         queue.prepare()
     until(lambda: queue._spare is not None)
     (ahead,) = workers()
-    first = queue.submit(LONG, here)
+    first = queue.submit(LONG, watched)
     trains(first)
     assert first._worker is not None and first._worker.pid == ahead
-    second = queue.submit(LONG, here)
+    second = queue.submit(LONG, watched)
     until(lambda: queue._spare is not None)
     spare = queue._spare
     assert len(workers()) == 2
@@ -318,7 +319,7 @@ def test_a_dead_spare_worker_is_not_used_and_another_one_starts_later(start: Sta
     assert spare is not None
     os.kill(spare.pid, signal.SIGKILL)
     until(lambda: not spare.alive())
-    run = queue.submit(Fake(), here)
+    run = queue.submit(Fake(), watched)
     ended(run)
     assert run.reason == "steps" and not workers()  # not at once: it could die again
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.processes import PATIENCE, children, gone
-from tests.support.training_queues import LONG, ROOT, Fake, Start, ended, here, trains, until, workers
+from tests.support.training_queues import LONG, ROOT, Fake, Start, ended, trains, until, watched, workers
 from transformer.live_training import live_run
 from transformer.live_training.live_run import SILENT, UNWATCHED
 from transformer.live_training.worker_process import MEMORY
@@ -40,7 +40,7 @@ DIES = {
 @pytest.mark.parametrize("behaviour", DIES)
 def test_a_worker_that_dies_or_sends_nonsense_is_reported_and_the_next_begins(start: Start, behaviour: str) -> None:
     queue = start(behaviour=behaviour)
-    runs = [queue.submit(Fake(steps=100_000, at=3), here) for _ in range(2)]
+    runs = [queue.submit(Fake(steps=100_000, at=3), watched) for _ in range(2)]
     ended(*runs)
     for run in runs:
         assert (run.stage, run.reason, run.result) == ("failed", "died", None)
@@ -56,7 +56,9 @@ def test_a_worker_that_sends_nothing_is_ended_and_the_next_begins(
     """Before its first step, where it does not even read its long experiment; after its frames 0 to 2; or one that a
     signal has stopped."""
     queue = start(behaviour=behaviour)
-    run, following = (queue.submit(Fake(steps=100_000, pause=0.01, at=3, more="x" * 500_000), here) for _ in range(2))
+    run, following = (
+        queue.submit(Fake(steps=100_000, pause=0.01, at=3, more="x" * 500_000), watched) for _ in range(2)
+    )
     until(lambda: len(run.frames) >= (0 if behaviour == "unread" else 3) and run._worker)
     if behaviour == "well":
         assert run._worker is not None
@@ -81,7 +83,7 @@ def test_a_lost_viewer_and_a_lost_worker_do_not_keep_a_process_for_long() -> Non
     ],
 )
 def test_the_error_of_a_worker_reaches_the_run(start: Start, behaviour: str, error: str) -> None:
-    run = start(behaviour=behaviour).submit(Fake(), here)
+    run = start(behaviour=behaviour).submit(Fake(), watched)
     ended(run)
     assert (run.stage, run.reason, run.error, run.result) == ("failed", "", error, None)
 
@@ -89,7 +91,7 @@ def test_the_error_of_a_worker_reaches_the_run(start: Start, behaviour: str, err
 def test_a_missing_program_gives_a_message(start: Start) -> None:
     queue = start(command=["/no/such/program"])
     queue.prepare()
-    runs = [queue.submit(Fake(), here) for _ in range(2)]
+    runs = [queue.submit(Fake(), watched) for _ in range(2)]
     ended(*runs)
     assert queue.running == 0
     sentence = "The training process could not be started (No such file or directory). Try again later."
@@ -102,7 +104,7 @@ def test_a_bug_in_the_app_ends_only_one_run(start: Start, caplog: pytest.LogCapt
             raise ZeroDivisionError
 
     queue = start()
-    broken, whole = queue.submit(Broken(), here), queue.submit(Fake(), here)
+    broken, whole = queue.submit(Broken(), watched), queue.submit(Fake(), watched)
     ended(broken, whole)
     assert (broken.stage, whole.reason) == ("failed", "steps") and "ZeroDivisionError" in str(broken.error)
     assert "ended by an error of the app" in caplog.text
@@ -112,7 +114,7 @@ def test_a_bug_in_the_app_ends_only_one_run(start: Start, caplog: pytest.LogCapt
 def test_a_worker_is_last_in_the_queue_and_bounded(start: Start) -> None:
     """Its priority, its memory, its time on a core, and that it is the first to go when memory runs out. Its process
     group is its own, for Ctrl+C; its session is the server's, or its priority would count for nothing (autogroup)."""
-    run = start(seconds=20).submit(LONG, here)
+    run = start(seconds=20).submit(LONG, watched)
     trains(run)
     assert run._worker is not None
     place, pid = Path(f"/proc/{run._worker.pid}"), run._worker.pid

@@ -94,7 +94,7 @@ def training_queues() -> Iterator[Start]:
     assert not workers() and files() <= open_files and {thread.name for thread in threading.enumerate()} <= threads
 
 
-def here() -> bool:
+def watched() -> bool:
     return True
 
 

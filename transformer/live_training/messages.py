@@ -54,7 +54,7 @@ def write(stream: BinaryIO, kind: str, values: Mapping[str, Any], body: bytes = 
     stream.flush()
 
 
-def _exactly(stream: BinaryIO, count: int) -> bytes:
+def _read_exactly(stream: BinaryIO, count: int) -> bytes:
     data = stream.read(count)
     if len(data) < count:
         raise EOFError(f"a message ended {count - len(data):,} bytes too early")
@@ -70,10 +70,10 @@ def read(stream: BinaryIO) -> Message | None:
     start = stream.read(1)
     if not start:
         return None
-    header_size, body_size = LENGTHS.unpack(start + _exactly(stream, LENGTHS.size - 1))
+    header_size, body_size = LENGTHS.unpack(start + _read_exactly(stream, LENGTHS.size - 1))
     if header_size > HEADER:
         raise MessageError(f"a header of {header_size:,} bytes; at most {HEADER:,} are allowed")
-    header = _exactly(stream, header_size)
+    header = _read_exactly(stream, header_size)
     try:
         values = json.loads(header, parse_constant=_refuse)
     except MessageError:
@@ -86,7 +86,7 @@ def read(stream: BinaryIO) -> Message | None:
     most = {"frame": WEIGHTS, "done": RESULT}.get(kind, 0)
     if body_size > most:
         raise MessageError(f"{body_size:,} bytes after the header of {kind!r}; at most {most:,} are allowed")
-    return Message(kind, values, _exactly(stream, body_size))
+    return Message(kind, values, _read_exactly(stream, body_size))
 
 
 # -- rules for the values of a message ---------------------------------------------------------------------------------

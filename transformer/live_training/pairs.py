@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from reprlib import repr as shown
 from typing import Any
@@ -145,17 +147,13 @@ def divide(pairs: Sequence[Pair], seed: int) -> tuple[list[Pair], list[Pair]]:
     wanted = max(1, min(MOST_UNSEEN, len(pairs) // SHARE))
     order = list(range(len(pairs)))
     random.Random(f"unseen {seed}").shuffle(order)
-    uses: dict[str, int] = {}
     letters = [set(source + target) for source, target in pairs]
-    for pair_letters in letters:
-        for letter in pair_letters:
-            uses[letter] = uses.get(letter, 0) + 1
+    uses = Counter(itertools.chain.from_iterable(letters))
     unseen: list[int] = []
     for index in order:
         if len(unseen) < wanted and all(uses[letter] > 1 for letter in letters[index]):
             unseen.append(index)
-            for letter in letters[index]:
-                uses[letter] -= 1
+            uses.subtract(letters[index])
     unseen = unseen or order[:1]
     held_out = set(unseen)
     return [pair for index, pair in enumerate(pairs) if index not in held_out], [pairs[index] for index in unseen]

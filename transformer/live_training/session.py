@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -52,12 +52,6 @@ def trainer_of(experiment: Experiment) -> Trainer:
     return Trainer(None, config, tokenizer, train, unseen, settings, languages(experiment))
 
 
-def example_of(unseen: Sequence[Pair]) -> Pair:
-    """The pair whose attention is recorded: the longest input with the most different symbols, so that each row
-    has only one right key."""
-    return max(unseen, key=lambda pair: (len(pair[0]), len(set(pair[0])), len(pair[1])))
-
-
 class MeanLoss:
     """The mean training loss per token since it was taken last."""
 
@@ -88,16 +82,17 @@ class Session:
         self.trainer = trainer = trainer_of(experiment)
         self.last: Frame | None = None
         self.unseen = [(source, target) for source, target in trainer.validation if source and target]
-        example = example_of(self.unseen)
+        # The longest input with the most different symbols: each row of its attention has only one right key.
+        example = max(self.unseen, key=lambda pair: (len(pair[0]), len(set(pair[0])), len(pair[1])))
         self.shown = (example, *[pair for pair in self.unseen if pair != example][: MOST_SHOWN - 1])
         encode, config = trainer.tokenizer.encode, trainer.model.config
-        self._batch, self._few = (
+        self._batch, self._shown_batch = (
             make_batch([encode(source) for source, _ in pairs], [encode(target) for _, target in pairs], config)
             for pairs in (self.unseen, self.shown)
         )
         self._limit = self._batch.target_out.shape[1] + EXTRA_TOKENS
         recorded = experiment.recorded_in(most)
-        self._whole = {*recorded[::every], recorded[-1]}
+        self._fully_measured = {*recorded[::every], recorded[-1]}
         self._frame_loss, self._row_loss = MeanLoss(), MeanLoss()
         self._rows: list[Row] = []
         self._began = time.process_time()
@@ -174,13 +169,13 @@ class Session:
         likeliest = trace.logits.argmax(-1).tolist()
         loss = self._frame_loss.take()
         validation_loss = forced = exact = None
-        if whole or trainer.step in self._whole:
+        if whole or trainer.step in self._fully_measured:
             validation_loss, forced = self._forced()
             written = dict(zip(self.unseen, self._outputs(self._batch.source), strict=True))
             exact = sum(output == right for (_, right), output in written.items()) / len(self.unseen)
             outputs = [written[pair] for pair in self.shown]
         else:
-            outputs = self._outputs(self._few.source)
+            outputs = self._outputs(self._shown_batch.source)
         return Frame(
             step=trainer.step,
             seconds=self.seconds,

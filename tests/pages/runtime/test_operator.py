@@ -13,7 +13,7 @@ from pages.runtime.queue import Rate, TurnQueue
 from pages.runtime.shared import SharedCache, clear_caches
 from tests.pages.runtime.test_queue import nobody_left, queue_up
 from tests.support.build import tiny_pretrained
-from tests.support.training_queues import LONG, here, training_queues
+from tests.support.training_queues import LONG, training_queues, watched
 from transformer.operator_key import LEAST, VARIABLE, opens, operator_key
 
 
@@ -50,7 +50,7 @@ def test_figures_are_those_of_memory_queue_and_trainings(monkeypatch: pytest.Mon
     with training_queues() as make:
         trainings = make(most=1)
         for _ in range(3):
-            trainings.submit(LONG, here)
+            trainings.submit(LONG, watched)
         with queue.turn(nobody_left), queue.turn(nobody_left):  # the inner one is part of the same pass
             threads = queue_up(queue, "xy", lambda _: None, {})
             now = figures(memory, queue, sentences, trainings)

@@ -109,9 +109,9 @@ def test_a_run_lives_as_long_as_anybody_watches_it(code: str, gone: set[str]) ->
     apps = [press(student(code)) for _ in range(2)]
     (audience,) = {entry.audience for app in apps for entry in kept(app, runs.Runs).watched}
     gone.add(apps[0].session_state["who"])
-    assert audience.alive()
+    assert audience.is_watched()
     gone.add(apps[1].session_state["who"])
-    assert not audience.alive()
+    assert not audience.is_watched()
 
 
 def test_what_the_room_has_trained_is_there_for_all(code: str, queue: FakeQueue) -> None:
