@@ -23,7 +23,7 @@ from transformer.files import write_whole
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import PREDICTIONS, Numbers, judged, numbers, prediction
 from transformer.live_training.frames import Frame
-from transformer.live_training.presets import PRESETS, partner
+from transformer.live_training.presets import PARTNERS, PRESETS
 from transformer.live_training.session import Session
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,7 +95,7 @@ def load(folder: Path, name: str, seed: int) -> Measured:
 
 def agreement(name: str, found: dict[str, list[Measured]]) -> tuple[str, str, str]:
     """What is expected of a preset beside its partner, where, and how many seeds agree."""
-    other = partner(name)
+    other = PARTNERS.get(name)
     if other is None:
         return "", "", ""
     key, forward = prediction(PRESETS[other], PRESETS[name])
@@ -144,7 +144,7 @@ def rows(found: dict[str, list[Measured]]) -> str:
         before = spread([one.entropy_first for one in many], ".2f")
         after = spread([one.entropy for one in many], ".2f")
         cells = [
-            f"`{name}`", f"`{partner(name)}`" if partner(name) else "",
+            f"`{name}`", f"`{PARTNERS.get(name)}`" if PARTNERS.get(name) else "",
             spread([one.exact for one in many], ".1f", 100), spread([one.forced for one in many], ".1f", 100),
             spread([one.validation_loss for one in many], ".3f"), spread([one.reached for one in many]),
             f"{before}; {after}", expects, section, here,

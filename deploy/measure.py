@@ -24,7 +24,7 @@ from tests.support.server import App, running
 from tests.support.viewer import Viewer
 from transformer.inference.pretrained import Pretrained
 from transformer.live_training.experiment import Experiment
-from transformer.live_training.workshop import Workshop
+from transformer.live_training.training_queue import TrainingQueue
 
 VIEWERS, PAUSE, SECONDS, NEW = 30, 2.0, 40.0, 300
 
@@ -102,19 +102,19 @@ def train() -> None:
     """The table of trainings: the largest numbers seen of each, twenty times a second."""
     print("| a training | RSS | PSS | own | how it ended |\n|---|---|---|---|---|", flush=True)
     for name, experiment in TRAININGS.items():
-        shop = Workshop(1, 600)
-        run = shop.begin(experiment, lambda: True) if experiment is not None else None
+        queue = TrainingQueue(1, 600)
+        run = queue.submit(experiment, lambda: True) if experiment is not None else None
         until, most = time.monotonic() + 30, [0, 0, 0]
         while (run is not None and not run.ended) or (run is None and time.monotonic() < until):
             if run is None:
-                shop.prepare()
+                queue.prepare()
             for child in children(os.getpid()):
                 with contextlib.suppress(OSError, KeyError):  # it ended meanwhile
                     most = [max(pair) for pair in zip(most, map(int, memory(child).split(" | ")), strict=True)]
             time.sleep(0.05)
         ended = "" if run is None else run.error or "all steps"
         print(f"| {name} | {' | '.join(map(str, most))} | {ended} |", flush=True)
-        shop.close()
+        queue.close()
 
 
 def feel(model: Pretrained, sentences: list[str]) -> None:

@@ -10,8 +10,8 @@ from pages.runtime.cache import SENTENCES
 from pages.runtime.memory import MEMORY, Accountant, resident
 from pages.runtime.queue import MODEL_QUEUE, Rate, TurnQueue
 from pages.runtime.streamlit import viewers
-from transformer.live_training import workshop
-from transformer.live_training.workshop import Workshop
+from transformer.live_training import training_queue
+from transformer.live_training.training_queue import TrainingQueue
 
 STARTED = time.monotonic()
 
@@ -51,10 +51,10 @@ def stats(
     memory: Accountant = MEMORY,
     queue: TurnQueue = MODEL_QUEUE,
     sentences: Rate = SENTENCES,
-    trainings: Workshop | None = None,
+    trainings: TrainingQueue | None = None,
 ) -> Stats:
     """The statistics as they are now."""
-    trainings = trainings or workshop.shared()
+    trainings = trainings or training_queue.shared()
     return Stats(
         resident=resident(), budget=memory.budget, in_caches=memory.used,
         cache_limit=memory.cache_limit, caches=memory.by_cache(), viewers=viewers(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import streamlit as st
@@ -12,26 +11,21 @@ from pages.components.sentences import paragraph
 from pages.frame.frame import switch_checkpoint
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.frame.state import current_state, store_state
+from pages.frame.state import current_state
 from pages.runtime import session_models
+from pages.runtime.streamlit import session_id, viewer_network
 from pages.runtime.texts import plain_markdown
 from pages.training import runs
 from pages.training.form import Chosen
-from transformer.live_training import presets
+from transformer.live_training import presets, training_queue
 from transformer.live_training.descriptions import summary, title
 from transformer.live_training.experiment import Experiment
-from transformer.live_training.recorded import recorded_reference
+from transformer.live_training.recordings import recorded_reference
 from transformer.texts import _
 from transformer.view.training_messages import FileError, read_file
 
 FILE = "training_file"
-LOOK = timedelta(seconds=5)  # between two updates of how many train
-
-
-def _notice(*sentences: str) -> None:
-    state = current_state()
-    if state is not None:
-        store_state(replace(state, notices=(*state.notices, *sentences)))
+UPDATE_EVERY = timedelta(seconds=5)  # between two updates of how many train
 
 
 def _loaded() -> None:
@@ -46,18 +40,18 @@ def _loaded() -> None:
             return
         name, messages = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
     except (FileError, session_models.CheckpointError) as error:
-        _notice(_("The file cannot be loaded: {error}.").format(error=error))
+        runs.notice(_("The file cannot be loaded: {error}.").format(error=error))
         return
     switch_checkpoint(name)
-    _notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
+    runs.notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
 
 
-def begin_buttons(options: Options, chosen: Chosen) -> bool:
+def train_buttons(options: Options, chosen: Chosen) -> bool:
     """The button to train live, what to look for, and the choice between the recorded run and live runs. Returns
     whether live runs are shown."""
-    shop, experiment = runs.shop(), chosen.experiment
+    queue, experiment = training_queue.shared(), chosen.experiment
     messages: list[str] = []
-    ready = experiment is not None and shop.most > 0
+    ready = experiment is not None and queue.most > 0
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-training-begin"):
         pressed = st.button(_("Train it live"), disabled=not ready, key="training_train")
         if pressed and experiment is not None:
@@ -65,13 +59,13 @@ def begin_buttons(options: Options, chosen: Chosen) -> bool:
             _open_live(options)
         reference = _untrained_reference(chosen)
         if reference is not None and experiment is not None:
-            label = _("Train both: {other} and this one").format(other=title(reference, presets.plain()))
+            label = _("Train both: {other} and this one").format(other=title(reference))
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
                 messages = [*runs.train(reference, first=True), *runs.train(experiment)]
                 _open_live(options)
         live = _show_live(options)
         paragraph(chosen.sentence)
-    if shop.most < 1:
+    if queue.most < 1:
         message(_("This server does not train models. Its operator can allow it with headscope --trainings N."), "note")
     for sentence in messages:
         message(sentence)
@@ -103,12 +97,12 @@ def _show_live(options: Options) -> bool:
     return options.segment("show", _("Runs"), list(labels), "recorded", labels.__getitem__, hidden=True) == "live"
 
 
-@st.fragment(run_every=LOOK)
+@st.fragment(run_every=UPDATE_EVERY)
 def cost(experiment: Experiment) -> None:
     """The cost of a run, and a process prepared with torch imported."""
-    shop = runs.shop()
-    shop.prepare()
-    wait = runs.expected_wait() if shop.running >= shop.most else 0.0
+    queue = training_queue.shared()
+    queue.prepare()
+    wait = queue.expected_wait(session_id(), viewer_network())
     if wait is None:
         line = _("{running} of {most} trainings run now, {waiting} wait in the queue.")
     elif wait == 0:
@@ -118,10 +112,10 @@ def cost(experiment: Experiment) -> None:
     else:
         line = _("{running} of {most} trainings run now, {waiting} wait; yours starts in about {minutes} min.")
     minutes = round((wait or 0) / 60)
-    what = summary(experiment, presets.plain())
+    what = summary(experiment)
     paragraph(
-        _("Trained live: {what}; at most {seconds:g} s of computing time.").format(what=what, seconds=shop.seconds),
-        line.format(running=shop.running, most=shop.most, waiting=shop.waiting, minutes=minutes),
+        _("Trained live: {what}; at most {seconds:g} s of computing time.").format(what=what, seconds=queue.seconds),
+        line.format(running=queue.running, most=queue.most, waiting=queue.waiting, minutes=minutes),
         quiet=True,
     )
 

@@ -82,7 +82,7 @@ def _preset(options: Options) -> str:
 
 def _look_for(name: str, experiment: Experiment | None) -> str:
     """What to look for in a preset, or how it was changed."""
-    preset = presets.preset(name)
+    preset = presets.PRESETS.get(name)
     changed = experiment.differences(preset) if experiment is not None and preset is not None else ()
     if experiment is None or preset is None or set(changed) <= {"steps", "seed"}:
         return presets.look_for(name)

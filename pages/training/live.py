@@ -15,11 +15,12 @@ from pages.runtime.texts import plain_markdown
 from pages.training import runs
 from pages.training.runs import Watched
 from transformer.checkpoints.archive import zipped
-from transformer.live_training import presets
+from transformer.live_training import presets, training_queue
 from transformer.live_training.finding_texts import rows
+from transformer.live_training.live_run import LiveRun
 from transformer.live_training.messages import STEPS
 from transformer.live_training.recipe import recipe_files
-from transformer.live_training.recorded import Shown
+from transformer.live_training.recordings import RecordedRun
 from transformer.texts import _
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
@@ -38,14 +39,11 @@ def _run_command(asked: ViewerMessage) -> None:
     messages: list[str] = []
     if entry is None:  # a recorded run takes no commands
         return
-    if asked.do in ("pause", "go", "stop") and not runs.steers(entry):  # the picture offers it no more or not yet
+    steer = {"pause": entry.run.pause, "go": entry.run.go_on, "stop": entry.run.stop}.get(asked.do)
+    if steer is not None and not runs.steers(entry):  # the picture offers it no more or not yet
         messages = [_("Only the one who started this run, or the teacher, can pause or stop it.")]
-    elif asked.do == "pause":
-        entry.run.pause()
-    elif asked.do == "go":
-        entry.run.go_on()
-    elif asked.do == "stop":
-        entry.run.stop()
+    elif steer is not None:
+        steer()
     elif asked.do == "again":
         messages = runs.again(entry)
     elif asked.do == "remove":
@@ -53,9 +51,9 @@ def _run_command(asked: ViewerMessage) -> None:
     runs.of_session().messages = messages
 
 
-def _place(options: Options, shown: Sequence[Shown], reported: Place | None) -> Place:
+def _place(options: Options, shown: Sequence[LiveRun | RecordedRun], reported: Place | None) -> Place:
     """What is looked at: as the browser reports it, as the link asks, or as the picture begins."""
-    default = first_place([entry.run for entry in shown])
+    default = first_place(shown)
     if reported is not None:
         for name, value in asdict(reported).items():
             options.report(name, value, getattr(default, name))
@@ -75,7 +73,7 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
     """The picture and its data. Every answer to the browser reruns only this fragment."""
     reported = _picture(key=KEY, on_ask_change=lambda: None, on_command_change=lambda: None)
     shown = runs.shown(preset, live)
-    asked = read_message(reported.ask, reported.command, tuple(entry.run.id for entry in shown))
+    asked = read_message(reported.ask, reported.command, tuple(run.id for run in shown))
     if asked.do:
         _run_command(asked)
     for text in runs.of_session().messages:
@@ -88,9 +86,10 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
         f"{preset} {'live' if live else 'recorded'} {frame.state.revision}"  # a link to this page begins another one
     )
     place = _place(frame.options, shown, asked.place if asked.scene == scene else None)
+    labels = {run.id: name for run, name in zip(shown, names, strict=True)}
     more = {
-        "labels": {entry.run.id: name for entry, name in zip(shown, names, strict=True)},
-        "waiting": runs.shop().waiting,
+        "labels": labels,
+        "waiting": training_queue.shared().waiting,
         "watched": [entry.run.id for entry in runs.watched() if not runs.steers(entry)],
         "big": frame.state.view.big,
         "findings": rows(shown, names),
@@ -104,10 +103,9 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
     with st.container(key="hs-feeds"):
         _feed(
             key="training_feed",
-            data=training_pack([entry.run for entry in shown], asked.have, more, asked.number),
+            data=training_pack(shown, asked.have, more, asked.number),
             height=1,
         )
-    labels = {entry.run.id: name for entry, name in zip(shown, names, strict=True)}
     for watched in runs.watched() if live else ():
         if watched.run.ended:
             _ended_buttons(watched, labels[watched.run.id], frame.links)

@@ -8,6 +8,7 @@ from pages.components.sentences import point
 from pages.frame.frame import Content, PageFrame
 from pages.runtime.followers import keep_own
 from pages.training import controls, form, live, runs
+from transformer.live_training import training_queue
 from transformer.live_training.finding_texts import headline
 from transformer.texts import _
 
@@ -23,13 +24,13 @@ def draw(frame: PageFrame) -> None:
     chosen = form.form(frame.options, top, details)
     with top:
         head = st.container()
-        show_live = controls.begin_buttons(frame.options, chosen)
+        show_live = controls.train_buttons(frame.options, chosen)
     with head:
         point("" if show_live else headline(chosen.preset))
     with picture:
         live.draw(frame, chosen.preset, show_live, CONTENT.names)
     with details:
-        if chosen.experiment is not None and runs.shop().most > 0:
+        if chosen.experiment is not None and training_queue.shared().most > 0:
             controls.cost(chosen.experiment)
         controls.load_file()
         with frame.options.panel("about", _("What am I looking at?")):

@@ -14,20 +14,14 @@ from pages.runtime.memory import weigh
 from pages.runtime.session import from_session
 from pages.runtime.shared import SharedCache
 from pages.runtime.streamlit import session_id, viewer_network
-from pages.training.sharing import Audience, begin_or_join, shown_by_teacher
+from pages.training.sharing import Audience, start_or_join, watched_by_teacher
 from transformer.checkpoints.folder import CheckpointError
-from transformer.live_training import presets, workshop
+from transformer.live_training import training_queue
 from transformer.live_training.descriptions import labels, phrase, title
 from transformer.live_training.experiment import BOUNDS, Experiment
 from transformer.live_training.live_run import LiveRun
-from transformer.live_training.recorded import (
-    RecordedRun,
-    Shown,
-    recorded_names,
-    recorded_reference,
-    recorded_runs,
-)
-from transformer.live_training.workshop import Workshop, WorkshopError
+from transformer.live_training.recordings import RecordedRun, recorded_names, recorded_reference, recorded_runs
+from transformer.live_training.training_queue import QueueError
 from transformer.texts import _
 
 MOST = 4  # most runs shown together
@@ -59,7 +53,8 @@ class Watched:
 
     @property
     def experiment(self) -> Experiment:
-        return self.audience.experiment
+        experiment: Experiment = self.run.experiment
+        return experiment
 
 
 @dataclass
@@ -82,54 +77,43 @@ def watched() -> list[Watched]:
     return of_session().watched
 
 
-def shop() -> Workshop:
-    return workshop.shared()
-
-
-def shown(name: str, live: bool) -> list[Shown]:
+def shown(name: str, live: bool) -> list[LiveRun | RecordedRun]:
     """The runs in the picture: live ones, after the recorded run that they are compared with; or the recorded runs of a
     preset."""
-    runs = watched() if live else []
-    recorded = recorded_runs(name)
-    if runs:
-        reference = recorded_reference(runs[0].experiment)
-        beside = reference is not None and len(runs) < MOST
-        recorded = [reference] if reference is not None and beside else []
-    return [
-        *(Shown(run, run.experiment) for run in recorded),
-        *(Shown(entry.run, entry.experiment) for entry in runs),
-    ]
+    runs = [entry.run for entry in watched()] if live else []
+    if not runs:
+        return [*recorded_runs(name)]
+    reference = recorded_reference(runs[0].experiment) if len(runs) < MOST else None
+    return [*([reference] if reference is not None else []), *runs]
 
 
-def names(runs: Sequence[Shown]) -> list[str]:
+def names(runs: Sequence[LiveRun | RecordedRun]) -> list[str]:
     """Short names; a recorded run beside live ones says that it is recorded."""
-    recorded = [entry.run for entry in runs if isinstance(entry.run, RecordedRun)]
+    recorded = [run for run in runs if isinstance(run, RecordedRun)]
     if len(recorded) == len(runs):
         return recorded_names(recorded)
-    found = labels([run.experiment for run in runs], presets.plain())
+    found = labels([run.experiment for run in runs])
     return [
-        _("{run} (recorded)").format(run=name) if isinstance(run.run, RecordedRun) else name
+        _("{run} (recorded)").format(run=name) if isinstance(run, RecordedRun) else name
         for run, name in zip(runs, found, strict=True)
     ]
+
+
+def _with_next_seed(experiment: Experiment) -> Experiment:
+    return replace(experiment, seed=(experiment.seed + 1) % (BOUNDS["seed"][1] + 1))
 
 
 def with_new_seed(experiment: Experiment) -> tuple[Experiment, list[str]]:
     """The experiment with the first seed from its own on that no run here has; and a sentence if that is another
     one."""
-    there = {entry.experiment.seed for entry in watched() if set(entry.experiment.differences(experiment)) <= {"seed"}}
-    seed = experiment.seed
-    while seed in there:
-        seed = (seed + 1) % (BOUNDS["seed"][1] + 1)
-    if seed == experiment.seed:
+    here = [entry.experiment for entry in watched()]
+    new = experiment
+    while any(not new.differences(one) for one in here):
+        new = _with_next_seed(new)
+    if new == experiment:
         return experiment, []
-    new = replace(experiment, seed=seed)
     sentence = _("There is a run with {seed} already, and the same seed gives the same run. The new run has {new}.")
     return new, [sentence.format(seed=phrase("seed", experiment), new=phrase("seed", new))]
-
-
-def expected_wait() -> float | None:
-    """In how many seconds a new run of this viewer would start; None if nobody knows."""
-    return shop().wait(session_id(), viewer_network())
 
 
 def train(experiment: Experiment, first: bool = False) -> list[str]:
@@ -148,16 +132,16 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
         sentence = _(
             "{run} was removed, because at most {most} runs are shown. Its model stays in the checkpoint menu."
         )
-        removed = labels([entry.experiment for entry in runs], presets.plain())[runs.index(ended[0])]
+        removed = labels([entry.experiment for entry in runs])[runs.index(ended[0])]
         messages.append(sentence.format(run=removed, most=MOST))
     experiment, said = with_new_seed(experiment)
     session, code = session_id(), _room()
     try:
-        audience, joined = begin_or_join(
+        audience, joined = start_or_join(
             code, experiment, session, room.teaches(),
-            lambda alive: shop().begin(experiment, alive, session, viewer_network()),
+            lambda watched: training_queue.shared().submit(experiment, watched, session, viewer_network()),
         )  # fmt: skip
-    except WorkshopError as error:
+    except QueueError as error:
         text = str(error)
         return [f"{text[:1].upper()}{text[1:]}."]
     if messages:
@@ -187,18 +171,17 @@ def steers(watched_run: Watched) -> bool:
 def join_teacher() -> None:
     """Whoever follows the teacher watches the teacher's runs; one that was removed here does not come back."""
     followed = of_session().followed
-    for audience in shown_by_teacher(_room()) if room.follows() else ():
+    for audience in watched_by_teacher(_room()) if room.follows() else ():
         known = audience.run.id in followed or any(entry.audience is audience for entry in watched())
         if not known and len(watched()) < MOST:
             audience.join(session_id(), False)
-            watched().append(Watched(audience, audience.experiment))
+            watched().append(Watched(audience, audience.run.experiment))
         followed.add(audience.run.id)
 
 
 def again(watched_run: Watched) -> list[str]:
     """Train the same with the next seed."""
-    seed = (watched_run.experiment.seed + 1) % (BOUNDS["seed"][1] + 1)
-    return train(replace(watched_run.experiment, seed=seed))
+    return train(_with_next_seed(watched_run.experiment))
 
 
 def remove(watched_run: Watched) -> None:
@@ -208,47 +191,40 @@ def remove(watched_run: Watched) -> None:
     watched().remove(watched_run)
 
 
-def _titled(watched_run: Watched) -> str:
-    """The name of its model: what is trained, and the last step if it ended early."""
-    text = title(watched_run.experiment, presets.plain())
-    return (
-        text
-        if watched_run.run.reason == "steps"
-        else _("{title}, {step} steps").format(title=text, step=watched_run.run.step)
-    )
+def notice(*sentences: str) -> None:
+    """Show sentences once, above the page that is open."""
+    state = current_state()
+    if state is not None and sentences:
+        store_state(replace(state, notices=(*state.notices, *sentences)))
 
 
-def _count(entry: Watched) -> bool:
-    """Weigh what a run has recorded so far. False: it had to go."""
-    audience, counted = entry.audience, (len(entry.run.frames), entry.run.ended)
+def _is_kept(audience: Audience) -> bool:
+    """Weigh what its run has recorded so far. False: the run had to go."""
+    counted = len(audience.run.frames), audience.run.ended
     if counted != audience.counted:
-        RECORDED.store(audience.owner.id, entry.run, audience.owner.id)
+        RECORDED.store(audience.owner.id, audience.run, audience.owner.id)
         audience.counted = counted
     return RECORDED.find(audience.owner.id) is not None
 
 
 def collect() -> None:
     """Add the models of ended runs to the session, with a notice for each model removed for them."""
-    for entry in [entry for entry in watched() if not _count(entry)]:
+    for entry in [entry for entry in watched() if not _is_kept(entry.audience)]:
         watched().remove(entry)
-        state = current_state()
-        if state is not None:
-            gone = _("A run was removed: the server needed its memory. Its model stays in the checkpoint menu.")
-            store_state(replace(state, notices=(*state.notices, gone)))
+        notice(_("A run was removed: the server needed its memory. Its model stays in the checkpoint menu."))
     for entry in watched():
-        data = entry.run.result if entry.run.ended else None
-        if data is None or entry.name or entry.error:
+        run = entry.run
+        if not run.ended or run.result is None or entry.name or entry.error:
             continue
+        name = title(run.experiment)
+        if run.reason != "steps":  # it ended early
+            name = _("{title}, {step} steps").format(title=name, step=run.step)
         state = current_state()
         try:
-            entry.name, dropped = session_models.add(
-                _titled(entry), data, state.checkpoint if state is not None else ""
-            )
+            entry.name, dropped = session_models.add(name, run.result, state.checkpoint if state is not None else "")
+            notice(*dropped)
         except CheckpointError as error:
             entry.error = str(error)
-            continue
-        if dropped and state is not None:
-            store_state(replace(state, notices=(*state.notices, *dropped)))
 
 
 def model_of(run: str) -> str | None:

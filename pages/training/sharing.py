@@ -15,41 +15,40 @@ from transformer.live_training.live_run import LiveRun
 class Audience:
     """The sessions that watch a run, in the order in which they came; the first that is still there steers it.
 
-    room: the code of the room that shares the run, "" for none; shown: whether the teacher of the room watches it;
+    room: the code of the room that shares the run, "" for none; teacher_watches: whether its teacher is among them;
     owner: of what the run recorded; counted: number of frames when they were weighed last, and whether the run had
     ended.
     """
 
     run: LiveRun
 
-    def __init__(self, room: str, experiment: Experiment) -> None:
-        self.room, self.experiment = room, experiment
-        self.shown = False
+    def __init__(self, room: str) -> None:
+        self.room, self.teacher_watches = room, False
         self.owner = Owner()
         self.counted: tuple[int, bool] | None = None
         self._watchers: tuple[str, ...] = ()
 
-    def present(self) -> list[str]:
+    def connected(self) -> list[str]:
         """The watchers whose browser is there."""
         return [session for session in self._watchers if is_connected(session)]
 
-    def alive(self) -> bool:
-        return bool(self.present())
+    def is_watched(self) -> bool:
+        return bool(self.connected())
 
     def steers(self, session: str) -> bool:
-        return self.present()[:1] == [session]
+        return self.connected()[:1] == [session]
 
     def join(self, session: str, teaches: bool) -> None:
         with _LOCK:
             self._watchers = (*(one for one in self._watchers if one != session), session)
-            self.shown |= teaches
+            self.teacher_watches |= teaches
 
     def leave(self, session: str, teaches: bool) -> None:
         """The run ends if nobody watches it any more."""
         with _LOCK:
             self._watchers = tuple(one for one in self._watchers if one != session)
-            self.shown &= not teaches
-            if not self.alive():
+            self.teacher_watches &= not teaches
+            if not self.is_watched():
                 self.run.stop()
 
     @property
@@ -62,26 +61,26 @@ _LOCK = threading.RLock()
 _SHARED: WeakValueDictionary[tuple[str, Experiment], Audience] = WeakValueDictionary()  # as long as somebody watches
 
 
-def begin_or_join(
-    room: str, experiment: Experiment, session: str, teaches: bool, begin: Callable[[Callable[[], bool]], LiveRun]
+def start_or_join(
+    room: str, experiment: Experiment, session: str, teaches: bool, start: Callable[[Callable[[], bool]], LiveRun]
 ) -> tuple[Audience, bool]:
-    """The run of this experiment in the room, and whether it was there. begin: starts one, and may raise; it gets a
+    """The run of this experiment in the room, and whether it was there. start: starts one, and may raise; it gets a
     function that says whether anybody is there."""
     with _LOCK:
         found = _SHARED.get((room, experiment)) if room else None
         if found is not None and found.worth_watching:
             found.join(session, teaches)
             return found, True
-        audience = Audience(room, experiment)
+        audience = Audience(room)
         audience.join(session, teaches)
-        audience.run = begin(audience.alive)
+        audience.run = start(audience.is_watched)
         if room:
             _SHARED[room, experiment] = audience
         return audience, False
 
 
-def shown_by_teacher(room: str) -> list[Audience]:
+def watched_by_teacher(room: str) -> list[Audience]:
     """The runs that the teacher of a room watches, oldest first; none with pairs of his own, which nobody else sees."""
     with _LOCK:
-        found = [one for one in _SHARED.values() if one.room == room and one.shown and one.worth_watching]
-    return [one for one in found if not one.experiment.pairs]
+        found = [one for one in _SHARED.values() if one.room == room and one.teacher_watches and one.worth_watching]
+    return [one for one in found if not one.run.experiment.pairs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +14,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.attack.client import Attacker, run
+from tests.support.processes import PATIENCE, children, gone
 from tests.support.server import free_port, start, stop
-from transformer.live_training.workshop import MOST_PER_VIEWER, MOST_WAITING
+from transformer.live_training.training_queue import MOST_PER_VIEWER, MOST_WAITING
 
 pytestmark = pytest.mark.slow  # starts a server
 
@@ -29,7 +31,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = {"HEADSCOPE_TRAININGS": "1", "STREAMLIT_SERVER_ADDRESS": "127.0.0.1"}
     process, _ = start(tmp_path_factory.mktemp("queue") / "log.txt", port, **settings)
     yield f"127.0.0.1:{port}"
+    workers = children(process.pid)
     stop(process)
+    assert gone(set(workers))
 
 
 class Visitor(Attacker):
@@ -60,7 +64,8 @@ class Visitor(Attacker):
 
 
 def test_many_viewers_of_one_address_leave_places_for_the_others(host: str) -> None:
-    """They get half of the queue at most, and a sentence; a visitor of another address is the next to train."""
+    """They get half of the queue at most, and a sentence; a visitor of another address is the next to train: when the
+    tab of the one who trains is closed, its run ends."""
 
     async def attack() -> None:
         gang = [Visitor(host, "192.0.2.1") for _ in range(VIEWERS)]
@@ -81,6 +86,12 @@ def test_many_viewers_of_one_address_leave_places_for_the_others(host: str) -> N
                 ]
                 await visitor.train(1)  # the same again
                 assert "This run waits or trains already, with seed 1." in visitor.said and len(visitor.trainings) == 1
+            await asyncio.gather(*(visitor.vanish() for visitor in gang))
+            until = time.monotonic() + PATIENCE
+            while others[0].trainings[0]["stage"] not in ("starting", "training"):
+                assert time.monotonic() < until
+                await asyncio.sleep(0.5)
+                await others[0].refresh()
         finally:
             await asyncio.gather(*(visitor.vanish() for visitor in [*gang, *others]))
 

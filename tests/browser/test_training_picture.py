@@ -1,16 +1,18 @@
-"""The picture of runs during training, in Chromium: it shows exactly what was recorded, to every viewer."""
+"""The picture of runs during training, in Chromium: it shows exactly what was recorded, as time goes by."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.training_page import SMALL, Picture, enlarged, expected, tile
+from tests.browser.training_page import RUNNING, SMALL, Picture, enlarged, expected, tile
 from tests.browser.training_runs import MadeUp, a_run
 from transformer.tracing.trace import KINDS
 
@@ -22,7 +24,8 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_every_head_at_every_step_shows_the_recorded_weights(page: Page, training_page: str, number: int) -> None:
-    """Cell by cell: all heads of all kinds at steps from the first to the last, with a mask and without."""
+    """Cell by cell: all heads of all kinds at steps from the first to the last, with a mask and without; and the chosen
+    head once more, enlarged."""
     run = a_run(number, SMALL)
     picture = Picture(page, f"{training_page}/?runs={number + 1}").done()
     if number:
@@ -34,21 +37,16 @@ def test_every_head_at_every_step_shows_the_recorded_weights(page: Page, trainin
             colours = tile(picture, kind, layer, head, 11)
             far = np.abs(colours - expected(run, index, kind, layer, head)).max()
             assert far <= 1, (index, kind, layer, head)
-
-
-def test_the_enlarged_head_is_the_chosen_one(page: Page, training_page: str) -> None:
-    run = a_run(0, SMALL)
-    picture = Picture(page, f"{training_page}/?runs=1").done()
     for kind in KINDS:
         grid = page.get_by_test_id(f"training-grid-{kind}")
         area = json.loads(grid.get_attribute("data-plot") or "")[6]  # layer 2, head 3
         grid.click(position={"x": area["x"] + area["w"] / 2, "y": area["y"] + area["h"] / 2})
         expect(page.locator(".learn-one h2")).to_contain_text("Layer 2, head 3")
+        visible = np.tri(11) if run.experiment.causal and kind == "decoder_self" else np.ones((11, 11))  # no hatching
         for index in (3, 90):
             picture.slide(index)
-            wanted = expected(run, index, kind, 1, 2)
-            visible = np.ones(121, bool) if kind != "decoder_self" else np.tri(11).astype(bool).ravel()  # no hatching
-            assert np.abs(enlarged(page.get_by_test_id("training-head")) - wanted)[visible].max() <= 1
+            far = np.abs(enlarged(page.get_by_test_id("training-head")) - expected(run, index, kind, 1, 2))
+            assert far[visible.astype(bool).ravel()].max() <= 1, (index, kind)
 
 
 def test_pointer_and_arrow_keys_show_the_value_of_a_cell(page: Page, training_page: str) -> None:
@@ -127,6 +125,7 @@ def check_outputs(page: Page, run: MadeUp, index: int, column: int) -> None:
 
 
 def test_four_runs_look_different_and_stand_side_by_side(page: Page, training_page: str) -> None:
+    """Their curves, the same head of each, what the paper predicts, and the outputs of those with the same inputs."""
     picture = Picture(page, f"{training_page}/?runs=4").done()
     lines = page.locator(".learn-svg[data-testid=training-plot-exact] path[data-series=exact]")
     marks = page.get_by_test_id("training-run").locator(".learn-mark")
@@ -150,6 +149,14 @@ def test_four_runs_look_different_and_stand_side_by_side(page: Page, training_pa
     expect(rows.nth(2)).to_contain_text("not in this run")
     expect(rows.nth(2)).to_contain_text("<b>reverse</b>")  # text stays text
     assert rows.nth(2).locator("b").count() == 0
+    outputs = page.locator(".learn-outputs thead")
+    expect(outputs).to_contain_text("no causal mask")
+    expect(outputs).not_to_contain_text("no positions")  # on other inputs
+    for number in (0, 1):
+        check_outputs(page, a_run(number, SMALL), 70, number)
+    page.get_by_test_id("training-run").nth(2).get_by_role("button").first.click()
+    expect(outputs).to_contain_text("one head")
+    expect(outputs).not_to_contain_text("no causal mask")
 
 
 def test_a_click_on_a_curve_goes_to_that_step(page: Page, training_page: str) -> None:
@@ -165,18 +172,6 @@ def test_a_click_on_a_curve_goes_to_that_step(page: Page, training_page: str) ->
     expect(plot).to_have_attribute("aria-label", re.compile(rf"at step {step}:"))
 
 
-def test_outputs_for_the_same_inputs_stand_side_by_side(page: Page, training_page: str) -> None:
-    Picture(page, f"{training_page}/?runs=4").done().slide(80)
-    heads = page.locator(".learn-outputs thead")
-    expect(heads).to_contain_text("no causal mask")
-    expect(heads).not_to_contain_text("no positions")  # on other inputs
-    for number in (0, 1):
-        check_outputs(page, a_run(number, SMALL), 80, number)
-    page.get_by_test_id("training-run").nth(2).get_by_role("button").first.click()
-    expect(heads).to_contain_text("one head")
-    expect(heads).not_to_contain_text("no causal mask")
-
-
 def test_no_part_of_the_page_moves_during_training(page: Page, training_page: str) -> None:
     """Where every part begins stays the same from the first frame to the last."""
     picture = Picture(page, f"{training_page}/?runs=2&rate=60")
@@ -190,11 +185,103 @@ def test_no_part_of_the_page_moves_during_training(page: Page, training_page: st
     assert picture.tell(where) == begun
 
 
-def test_reduced_motion_draws_few_frames(page: Page, training_page: str) -> None:
-    page.emulate_media(reduced_motion="reduce")
+# -- while it trains: it plays by the browser's clock and requests only new frames -------------------------------------
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_the_picture_moves_during_training_and_shows_only_recorded_steps(
+    page: Page, training_page: str, motion: Literal["no-preference", "reduce"]
+) -> None:
+    page.emulate_media(reduced_motion=motion)
+    run = a_run(0, SMALL)
     picture = Picture(page, f"{training_page}/?runs=1&rate=60")
-    code = "(() => { v.seen = []; const frame = v.stage.frame.bind(v.stage); "
-    code += "v.stage.frame = (...given) => { frame(...given); v.seen.push(v.shown); }; return 0; })()"
-    picture.tell(code)
+    code = "(() => { v.seen = []; const draw = v.drawFrame.bind(v); "
+    code += "v.drawFrame = (...given) => { draw(...given); v.seen.push(v.shown); }; return v.store.runs[0].last; })()"
+    begun = picture.tell(code)
     picture.done()
-    assert len(set(picture.tell("v.seen"))) < 20  # of 128 frames
+    seen, asks = picture.tell("v.seen"), picture.log()["asks"]
+    assert seen == sorted(seen) and seen[-1] == len(run.every) - 1
+    if motion == "reduce":
+        assert len(set(seen)) < 20  # of 128 frames
+    else:
+        assert len(set(seen)) > asks + 10  # more pictures than answers: frames of one answer are spread
+        assert len(set(seen)) > (len(run.every) - begun) * 0.5
+    assert picture.tell("v.store.runs[0].frames.map((frame) => frame.step)") == list(run.opening.recorded)
+    assert "all 400 steps done" in picture.cards()[0]
+
+
+def test_the_picture_polls_only_while_a_run_trains_or_waits(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=2").done()
+    picture.sent.clear()
+    page.wait_for_timeout(4000)
+    assert picture.sent == []
+    page.goto(f"{training_page}/?runs=2&line=1")
+    expect(page.get_by_test_id("training-run").nth(1)).to_contain_text("2nd of 3 waiting")
+    assert picture.tell("v.run.id") == "000000000000"  # what is looked at is what has frames
+    picture.sent.clear()
+    page.wait_for_timeout(2000)
+    assert picture.sent  # somebody may begin to train at any time
+
+
+def test_a_viewer_who_returns_sees_every_frame_of_a_run_that_went_on(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=1&rate=30")
+    picture.until("v.store.runs[0].frames.length > 30")
+    page.get_by_text("Away").click()
+    expect(picture.root).to_have_count(0)
+    page.wait_for_timeout(500)
+    page.get_by_text("Away").click()
+    picture.until("v.store.runs[0].frames.length > 40")
+    picture.done()
+    assert picture.tell("v.store.runs[0].frames.map((frame) => frame.step)") == list(a_run(0, SMALL).opening.recorded)
+
+
+def test_commands_reach_the_page(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=2&rate=20")
+    first = page.get_by_test_id("training-run").first
+    first.get_by_role("button", name="Baseline: pause").click()
+    expect(first).to_contain_text("paused at step")
+    first.get_by_role("button", name="Baseline: resume").click()
+    first.get_by_role("button", name="Baseline: stop").click()
+    expect(first).to_contain_text("stopped at step")
+    second = page.get_by_test_id("training-run").nth(1)
+    second.get_by_role("button", name="no causal mask: stop").click()
+    picture.done()
+    second.get_by_role("button", name="train again with seed 3").click()
+    second.get_by_role("button", name="remove").click()
+    expect(page.get_by_test_id("training-run")).to_have_count(1)
+    page.wait_for_selector(RUNNING, state="detached")
+    first, second = "000000000000", "000000000001"
+    assert picture.log()["log"] == [
+        [first, "pause"], [first, "go"], [first, "stop"], [second, "stop"], [second, "again"], [second, "remove"]
+    ]  # fmt: skip
+
+
+def test_a_run_plays_from_the_start_and_can_be_held(page: Page, training_page: str) -> None:
+    """Whatever else of the page is used."""
+    picture = Picture(page, f"{training_page}/?runs=1&lines=1").done()
+    picture.sent.clear()
+    page.get_by_test_id("training-play").click()
+    picture.until("v.player.mode === 'play' && v.shown > 3 && v.shown < 100")
+    page.get_by_test_id("training-play").click()
+    held = picture.tell("v.shown")
+    page.wait_for_timeout(400)
+    assert picture.tell("[v.shown, v.player.mode]") == [held, "held"]
+    expect(page.get_by_test_id("training-live")).to_be_hidden()  # it has ended
+    assert picture.sent == []
+    page.get_by_role("button", name="A line of the page").click()
+    page.wait_for_timeout(600)
+    picture.done()
+    assert picture.tell("[v.shown, v.player.mode]") == [held, "held"]
+
+
+def test_a_file_is_sent_to_the_page_and_a_large_one_is_refused(page: Page, training_page: str, tmp_path: Path) -> None:
+    picture = Picture(page, f"{training_page}/?runs=1").done()
+    place = page.get_by_test_id("training-file-input")
+    place.set_input_files({"name": "my <b>model.zip", "mimeType": "application/zip", "buffer": bytes(range(256)) * 40})
+    expect(page.get_by_test_id("stText").last).to_have_text("file: my <b>model.zip, 10240 bytes")
+    page.wait_for_selector(RUNNING, state="detached")
+    picture.sent.clear()
+    (tmp_path / "large.zip").write_bytes(b"\0" * 16_100_000)
+    place.set_input_files(tmp_path / "large.zip")
+    expect(page.get_by_test_id("training-file")).to_contain_text("large.zip has 16.1 MB; the limit is 16 MB.")
+    assert picture.sent == []

@@ -1,4 +1,4 @@
-"""Runs as the workshop would have them, made up, the same for the same number."""
+"""Runs as the queue of trainings has them, made up, the same for the same number."""
 
 from __future__ import annotations
 

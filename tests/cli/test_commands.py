@@ -31,7 +31,7 @@ from transformer.cli.common import CommandError
 from transformer.cli.run_folder import Plan, open_run
 from transformer.inference.pretrained import load
 from transformer.inference.sampling import Sampling
-from transformer.live_training import workshop
+from transformer.live_training import training_queue
 from transformer.operator_key import LEAST, VARIABLE, operator_key
 from transformer.probing.alignment import Source, align
 from transformer.probing.importance import from_json
@@ -685,9 +685,9 @@ def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatc
     assert (os.environ["HEADSCOPE_MAX_TOKENS"], os.environ["HEADSCOPE_DEVICE"]) == ("64", "cpu")
     assert (os.environ["HEADSCOPE_TRAININGS"], os.environ["HEADSCOPE_TRAINING_SECONDS"]) == ("0", "before")
     assert os.environ["HEADSCOPE_ROOMS"] == str(trained / "rooms.sqlite")
-    assert workshop.trainings() == 0  # nobody trains, and not: as many as there are cores
+    assert training_queue.trainings() == 0  # nobody trains, and not: as many as there are cores
     serve.prepare(options(port=8600, device="cpu", trainings=3, training_seconds=30))  # type: ignore[arg-type]
-    assert (workshop.trainings(), workshop.training_seconds()) == (3, 30)
+    assert (training_queue.trainings(), training_queue.training_seconds()) == (3, 30)
     assert os.environ["HEADSCOPE_MEMORY"] == "before"
     serve.prepare(options(port=8600, device="cpu", memory=2_000_000_000))  # type: ignore[arg-type]
     assert memory.budget() == 2_000_000_000

@@ -17,18 +17,18 @@ from pages.registry import pages
 from tests.fuzz import folders, links
 from tests.fuzz.common import JSON, TYPED, kept_folder
 from tests.support.app import kept
-from transformer.live_training import workshop
+from transformer.live_training import training_queue
 
 PAGES = tuple(page.name for page in pages())
 GOOD = "mine"
-NONE = workshop.Workshop(0, 60)  # lets nobody train: no process is started
+NONE = training_queue.TrainingQueue(0, 60)  # lets nobody train: no process is started
 
 
 @contextlib.contextmanager
 def surroundings(folder: Path) -> Iterator[None]:
     """The environment in which the app finds the checkpoints of a folder before its own, and trains nothing."""
     found = {"HEADSCOPE_CHECKPOINTS": str(folder), "HEADSCOPE_MAX_TOKENS": "24"}
-    with mock.patch.dict(os.environ, found), mock.patch.object(workshop, "_shared", [NONE]):
+    with mock.patch.dict(os.environ, found), mock.patch.object(training_queue, "_shared", [NONE]):
         for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
             os.environ.pop(name, None)
         yield

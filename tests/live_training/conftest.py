@@ -1,4 +1,4 @@
-"""Workshops of fake workers."""
+"""Queues of fake workers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.workshops import Start, workshops
+from tests.support.training_queues import Start, training_queues
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    with workshops() as make:
+    with training_queues() as make:
         yield make

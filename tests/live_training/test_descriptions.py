@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_workshop import Run
+from tests.support.fake_queue import Run
 from transformer.live_training.descriptions import differences_words, labels, phrase, summary, title
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.finding_texts import rows
 from transformer.live_training.findings import PREDICTIONS
 from transformer.live_training.frames import Frame, Opening
 from transformer.live_training.presets import PRESETS
-from transformer.live_training.recorded import Shown
 
 BASE = PRESETS["reverse"]
-WAITING = Shown(Run(BASE, "f" * 12, "waiting"), BASE)  # type: ignore[arg-type]
+WAITING = Run(BASE, "f" * 12, "waiting")
 
 
 # -- words ----------------------------------------------------------------------------------------------------------
@@ -26,7 +25,7 @@ WAITING = Shown(Run(BASE, "f" * 12, "waiting"), BASE)  # type: ignore[arg-type]
 
 def test_runs_are_named_by_what_differs_from_the_first() -> None:
     experiments = [BASE, replace(BASE, causal=False), replace(BASE, seed=2, heads=1), BASE, replace(BASE, causal=False)]
-    assert labels(experiments, BASE) == [
+    assert labels(experiments) == [
         "reverse",
         "no causal mask",
         "one head, seed 2",
@@ -34,14 +33,14 @@ def test_runs_are_named_by_what_differs_from_the_first() -> None:
         "no causal mask (2)",
     ]
     wide = replace(BASE, d_k=256, scaling=False)
-    assert labels([wide, replace(wide, scaling=True)], BASE) == ["reverse, d_k 256, not scaled", "scaled"]
+    assert labels([wide, replace(wide, scaling=True)]) == ["reverse, d_k 256, not scaled", "scaled"]
     assert differences_words(BASE, replace(BASE, causal=False)) == ["with the causal mask"]
-    assert title(replace(BASE, task="sort", steps=7), BASE) == "sort"
-    assert summary(BASE, BASE).startswith("reverse, 26 symbols, length 10, 2 + 2 layers, 4 heads, d_model 64")
+    assert title(replace(BASE, task="sort", steps=7)) == "sort"
+    assert summary(BASE).startswith("reverse, 26 symbols, length 10, 2 + 2 layers, 4 heads, d_model 64")
     changed = replace(BASE, causal=False, heads=1, dropout=0.1)
-    assert summary(changed, BASE).endswith(
+    assert summary(changed).endswith(
         "seed 1, 169,344 parameters, no causal mask, dropout 0.1"
-    ) and "one head" in summary(changed, BASE)
+    ) and "one head" in summary(changed)
 
 
 @pytest.mark.parametrize("name", [field for field in BASE.to_dict() if field not in ("pairs",)])
@@ -68,7 +67,7 @@ OPENING = Opening("ab", "ba", ("a", "b", "</s>"), ("<s>", "b", "a"), ("b", "a", 
 
 def made(
     experiment: Experiment, exact: float, forced: float, loss: float, number: int = 0, reason: str = "steps"
-) -> Shown:
+) -> Run:
     """A run whose last frame has these numbers; every weight is 85 of 255, a third."""
     weights = bytes([85] * OPENING.frame_bytes)
     frames = [
@@ -76,15 +75,14 @@ def made(
         Frame(200, 2.0, 0.0, 1.0, loss, forced, exact, (), (), weights),
         Frame(experiment.steps, 4.0, 0.0, 1.0, loss, forced, exact, (), (), weights),
     ]
-    run = Run(experiment, f"{number:012x}", "done" if reason else "training", 0, reason, "", OPENING, frames)
-    return Shown(run, experiment)  # type: ignore[arg-type]
+    return Run(experiment, f"{number:012x}", "done" if reason else "training", 0, reason, "", OPENING, frames)
 
 
 GOOD = made(BASE, 1.0, 1.0, 0.01)
 
 
-def row(other: Shown, first: Shown = GOOD) -> dict[str, Any]:
-    return plain(rows([first, other], labels([first.experiment, other.experiment], BASE)))
+def row(other: Run, first: Run = GOOD) -> dict[str, Any]:
+    return plain(rows([first, other], labels([first.experiment, other.experiment])))
 
 
 def plain(found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -131,7 +129,7 @@ AT_ONCE = "2 things differ at once (no causal mask, no positions), so their effe
         (made(replace(BASE, seed=2), 1.0, 1.0, 0.01, 1), CHANCE, ""),
     ],
 )
-def test_runs_that_decide_nothing_have_no_verdict(other: Shown, predicts: str, happened: str) -> None:
+def test_runs_that_decide_nothing_have_no_verdict(other: Run, predicts: str, happened: str) -> None:
     finding = row(other)
     assert finding["verdict"] == "open" and happened in finding["happened"]
     if predicts:

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from tests.support import fake_worker
 from transformer.live_training.frames import Frame, Opening
-from transformer.live_training.messages import HEADER, KINDS, LENGTHS, Checked, Message, MessageError, read, write
+from transformer.live_training.messages import (
+    CRASHED,
+    HEADER,
+    KINDS,
+    LENGTHS,
+    Conversation,
+    Message,
+    MessageError,
+    read,
+    write,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -34,14 +44,14 @@ def opening(**other: Any) -> Message:
     return Message("opening", {**json.loads(json.dumps(fake_worker.opening(5))), **other})
 
 
-def frame(step: int, body: bytes = b"\0" * fake_worker.BYTES, **other: Any) -> Message:
-    return Message("frame", {**fake_worker.frame(step), **other}, body)
+def frame(number: int, body: bytes = b"\0" * fake_worker.BYTES, **other: Any) -> Message:
+    return Message("frame", {**fake_worker.frame(number), **other}, body)
 
 
-def opened() -> Checked:
-    checked = Checked(5)
-    checked.opening(opening())
-    return checked
+def taken(*messages: Message) -> Any:
+    """What a conversation takes from the last of these messages."""
+    conversation = Conversation(5)
+    return [getattr(conversation, message.kind)(message) for message in messages][-1]
 
 
 def test_frames_and_openings_are_received_unchanged() -> None:
@@ -50,15 +60,10 @@ def test_frames_and_openings_are_received_unchanged() -> None:
     sent = Frame(1, 0.5, 0.003, 1.5, None, 0.5, None, ("b", "x"), ("b", "</s>"), b"\1" * first.frame_bytes)
     stream = io.BytesIO()
     write(stream, "opening", first.to_dict())
-    table, weights = sent.to_message()
-    write(stream, "frame", table, weights)
+    write(stream, "frame", *sent.to_message())
     stream.seek(0)
-    checked, messages = Checked(5), (read(stream), read(stream))
-    assert messages[0] and messages[1]
-    checked.opening(messages[0])
-    checked.frame(messages[1])
-    assert Opening.from_dict(messages[0].values) == first and checked.bytes_a_frame == first.frame_bytes
-    assert Frame.from_message(messages[1].values, messages[1].body) == sent
+    messages = [message for message in (read(stream), read(stream)) if message is not None]
+    assert taken(messages[0]) == first and taken(*messages) == sent and read(stream) is None
 
 
 def test_weights_of_a_frame_lie_by_kind_layer_head_query_key() -> None:
@@ -84,7 +89,7 @@ def test_any_bytes(data: bytes) -> None:
 
 @example(b"[" * 60_000)
 @example(b"1" * 20_000)
-@example(b'{"kind":"pulse","seconds":NaN}')
+@example(b'{"kind":"progress","seconds":NaN}')
 @example(b'{"kind":"hello"}')
 @given(st.binary(max_size=100) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_header(header: bytes) -> None:
@@ -110,7 +115,7 @@ def test_sizes_are_refused_before_anything_is_read() -> None:
     for header, body in ((HEADER + 1, 0), (2**32 - 1, 2**32 - 1)):
         with pytest.raises(MessageError, match=rf"^a header of {header:,} bytes; at most {HEADER:,} are allowed$"):
             read(Counting(LENGTHS.pack(header, body)))
-    for kind in ("ready", "pulse", "opening", "failed"):
+    for kind in ("ready", "progress", "opening", "failed"):
         with pytest.raises(MessageError, match="at most 0 are allowed"):
             read(Counting(packed(json.dumps({"kind": kind}).encode(), b"x")))
     text = b'{"kind":"done"}'
@@ -119,82 +124,61 @@ def test_sizes_are_refused_before_anything_is_read() -> None:
     assert Counting.most <= HEADER
 
 
-@given(st.sampled_from(sorted(fake_worker.opening(5))), VALUES)
-def test_any_value_in_an_opening(name: str, value: Any) -> None:
-    """It is refused, or it is one that an Opening can be made of."""
-    message = opening(**{name: value})
-    try:
-        Checked(5).opening(message)
-    except MessageError:
-        return
-    found = Opening.from_dict(message.values)
-    assert found.frame_bytes > 0 and all(len(pair) == 2 for pair in found.shown)
-
-
-@given(st.sampled_from(sorted(fake_worker.frame(1))), VALUES)
-def test_any_value_in_a_frame(name: str, value: Any) -> None:
-    message = Message("frame", {**frame(1).values, name: value}, frame(1).body)
-    checked = opened()
-    try:
-        checked.frame(message)
-    except MessageError:
-        return
-    found = Frame.from_message(message.values, message.body)
-    assert 0 <= found.step <= 5 and all(text.encode() or True for text in (*found.outputs, *found.predicted))
-    json.dumps(found.to_message()[0], allow_nan=False)
+@given(st.sampled_from(sorted(fake_worker.opening(5))), st.sampled_from(sorted(fake_worker.frame(1))), VALUES)
+def test_any_value_in_an_opening_or_a_frame(in_opening: str, in_frame: str, value: Any) -> None:
+    """It is refused, or it is one that can be packed for a browser."""
+    for messages in ([opening(**{in_opening: value})], [opening(), frame(1, **{in_frame: value})]):
+        try:
+            found = taken(*messages)
+        except MessageError:
+            continue
+        if isinstance(found, Opening):
+            assert found.frame_bytes > 0 and all(len(pair) == 2 for pair in found.shown)
+            json.dumps(found.to_dict(), allow_nan=False, ensure_ascii=False).encode()
+        else:
+            assert 0 <= found.step <= 5
+            json.dumps(found.to_message()[0], allow_nan=False, ensure_ascii=False).encode()
 
 
 @given(VALUES, VALUES)
-def test_any_value_in_a_pulse_or_at_the_end(one: Any, other: Any) -> None:
-    for kind, names in (("pulse", ("step", "seconds")), ("done", ("reason", "step")), ("failed", ("error", "step"))):
-        message = Message(kind, dict(zip(names, (one, other), strict=True)))
+def test_any_value_in_progress_or_at_the_end(one: Any, other: Any) -> None:
+    for kind, names in (("progress", ("step", "seconds")), ("done", ("reason", "step")), ("failed", ("error", "step"))):
         try:
-            getattr(Checked(5), kind)(message)
+            taken(Message(kind, dict(zip(names, (one, other), strict=True))))
         except MessageError as error:
             assert "\n" not in str(error) and len(str(error)) < 300
 
 
 @pytest.mark.parametrize(
-    ("message", "says"),
-    [
-        (opening(recorded=[0, 2, 2]), "recorded: the steps do not increase"),
-        (opening(recorded=[0, 6]), "recorded is '6'; a whole number from 0 to 5 is expected"),
-        (opening(source_tokens=[]), "an opening with 0 source_tokens, 2 target_in, 2 target_out"),
-        (opening(target_in=["<s>"]), "an opening with 3 source_tokens, 1 target_in, 2 target_out"),
-        (opening(source_tokens=["x"] * 200, layers=64, heads=64), "frames of 165,494,784 bytes"),
-        (opening(source="x" * 2001), "source: a text of at most 2,000 characters is expected"),
-        (opening(target="\ud800"), "target: half of a surrogate pair"),
-        (opening(shown=[["a"]]), "shown: a list of 2 texts is expected"),
-        (opening(heads=True), "heads is 'True'"),
-        (frame(6), "step is '6'; a whole number from 0 to 5 is expected"),
-        (frame(1, outputs=["b"]), "outputs: a list of 2 texts is expected"),
-        (frame(1, predicted=["b", 5]), "predicted: a text of"),
-        (frame(1, exact=1.01), "exact is '1.01'; a number from 0 to 1 is expected"),
-        (frame(1, loss=-1), "loss is '-1'; a number from 0 to inf"),
-        (frame(1, seconds=10**400), "seconds is '1000"),
-        (frame(1, b""), "0 bytes of weights; the opening announced 190"),
-        (Message("done", {"reason": "tired", "step": 5}), "reason is 'tired'; one of steps, stopped, time is expected"),
-    ],
-)
-def test_invalid_messages_are_refused(message: Message, says: str) -> None:
-    checked = opened() if message.kind == "frame" else Checked(5)
-    with pytest.raises(MessageError) as caught:
-        getattr(checked, message.kind)(message)
-    assert says in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("messages", "says"),
     [
-        ([frame(0)], "a frame without an opening"),
+        ([opening(recorded=[0, 2, 2])], "recorded: the steps do not increase"),
+        ([opening(recorded=[0, 6])], "step 6 is recorded; the run has 5"),
+        ([opening(recorded=[0, True])], "recorded is [0, True]; a list of 1 to 256 steps is expected"),
+        ([opening(source_tokens=[])], "source_tokens is []; a list of 1 to 200 texts is expected"),
+        ([opening(target_in=["<s>"])], "1 tokens target_in and 2 target_out"),
+        ([opening(source_tokens=["x"] * 200, layers=64, heads=64)], "frames of 165,494,784 bytes"),
+        ([opening(source="x" * 2001)], "a text of at most 2,000 characters is expected"),
+        ([opening(target="\ud800")], "a text of at most 2,000 characters is expected"),
+        ([opening(shown=[["a"]])], "a list of 0 to 200 pairs of texts is expected"),
+        ([opening(heads=True)], "heads is True; a whole number from 1 to 64 is expected"),
         ([opening(), opening()], "a second opening"),
+        ([frame(0)], "a frame without an opening"),
         ([opening(), frame(2), frame(2)], "a frame of step 2 after a frame of step 2"),
+        ([opening(), frame(6)], "step is 6; a whole number from 0 to 5 is expected"),
+        ([opening(), frame(1, outputs=["b"])], "outputs is ['b']; a list of 2 texts is expected"),
+        ([opening(), frame(1, predicted=["b", 5])], "predicted is ['b', 5]; a list of 2 texts is expected"),
+        ([opening(), frame(1, exact=1.01)], "exact is 1.01; a number from 0 to 1, or none is expected"),
+        ([opening(), frame(1, loss=-1)], "loss is -1; a number from 0 on, or none is expected"),
+        ([opening(), frame(1, rate=None)], "rate is None; a number from 0 on is expected"),
+        ([opening(), frame(1, seconds=10**400)], "seconds is 1000"),
+        ([opening(), frame(1, b"")], "0 bytes of weights; the opening announced 190"),
+        ([Message("progress", {"step": 6, "seconds": 1.0})], "step is 6; a whole number from 0 to 5 is expected"),
+        ([Message("done", {"reason": "tired", "step": 5})], "reason is 'tired'; steps, stopped or time is expected"),
+        ([Message("failed", {"error": CRASHED})], "exception is None; a text of at most 2,000 characters is expected"),
     ],
 )
-def test_messages_in_a_wrong_order_are_refused(messages: list[Message], says: str) -> None:
-    checked = Checked(5)
-    *earlier, last = messages
-    for message in earlier:
-        getattr(checked, message.kind)(message)
-    with pytest.raises(MessageError, match=says):
-        getattr(checked, last.kind)(last)
+def test_invalid_messages_are_refused(messages: list[Message], says: str) -> None:
+    with pytest.raises(MessageError) as caught:
+        taken(*messages)
+    assert says in str(caught.value)

@@ -14,7 +14,7 @@ from tests.support.families import family_folder
 from tests.support.marian import KINDS, marian_folder
 from tests.support.t5 import t5_folder
 from transformer.checkpoints.folder import save_checkpoint
-from transformer.live_training import workshop
+from transformer.live_training import training_queue
 
 
 def _with_tiny(folder: Path) -> Path:
@@ -75,5 +75,5 @@ def variants(environment: None, every_variant: Path, monkeypatch: pytest.MonkeyP
     """A folder with a checkpoint of every kind: Marian's, its relatives', T5, and models without a part of the
     paper. Nothing is trained."""
     _used(every_variant, monkeypatch)
-    monkeypatch.setattr(workshop, "_shared", [workshop.Workshop(0, 60)])
+    monkeypatch.setattr(training_queue, "_shared", [training_queue.TrainingQueue(0, 60)])
     return every_variant

@@ -22,8 +22,8 @@ import pytest
 
 from pages.server import PING
 from tests.support.server import free_port, spawn, stop, until
+from transformer.live_training.training_queue import MOST_WAITING, trainings
 from transformer.live_training.worker_process import MEMORY
-from transformer.live_training.workshop import MOST_WAITING, trainings
 from transformer.paths import app_folder
 
 pytestmark = pytest.mark.slow  # starts processes

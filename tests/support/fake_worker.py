@@ -1,4 +1,4 @@
-"""A worker of the playground that trains nothing: it speaks the protocol, and misbehaves as it is told.
+"""A worker that trains nothing: it sends the messages of the real one, and misbehaves as it is told.
 
 `python fake_worker.py BEHAVIOUR`; "well" does all that is asked, as the real one does. Standard library only, so that
 it starts at once.
@@ -13,7 +13,6 @@ import os
 import queue
 import signal
 import struct
-import subprocess
 import sys
 import threading
 import time
@@ -54,15 +53,8 @@ def misbehave(what: str, step: int) -> None:
         os._exit(3)
     elif what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    elif what in ("hang", "deaf"):
+    elif what == "hang":
         time.sleep(600)
-    elif what == "busy":
-        while True:
-            pass
-    elif what == "stuck":  # says that it lives, and makes no step
-        while True:
-            send("pulse", step=step - 1, seconds=(step - 1) / 100)
-            time.sleep(0.02)
     elif what == "mute":  # lives on, its output closed
         os.close(1)
         OUT.close()
@@ -80,9 +72,6 @@ def misbehave(what: str, step: int) -> None:
         while True:
             step += 1
             send("frame", b"\0" * BYTES, **frame(step))
-    elif what == "child":  # a process of its own that holds its pipes
-        subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
-        os._exit(4)
 
 
 def main(what: str) -> None:
@@ -91,8 +80,6 @@ def main(what: str) -> None:
     orders: queue.Queue[dict[str, Any]] = queue.Queue()
     if what == "early":
         os._exit(5)
-    if what == "asleep":  # hears neither the end of its input nor anything else
-        time.sleep(600)
     if what == "slow":
         time.sleep(0.3)
     send("ready")
@@ -108,8 +95,7 @@ def main(what: str) -> None:
             orders.put(json.loads(line))
         os._exit(0)
 
-    if what != "deaf":
-        threading.Thread(target=listen, daemon=True).start()
+    threading.Thread(target=listen, daemon=True).start()
     experiment, seconds = given["experiment"], given["seconds"]
     steps, at = experiment.get("steps", 5), experiment.get("at", 1)
     if what == "refuse":
@@ -128,7 +114,6 @@ def main(what: str) -> None:
             try:
                 order = orders.get(timeout=0.05)["do"]
             except queue.Empty:
-                send("pulse", step=max(step, 0), seconds=max(step, 0) / 100)
                 continue
             paused = order == "pause" or (paused and order != "go")
             if order == "stop":
@@ -143,7 +128,7 @@ def main(what: str) -> None:
         if step <= RECORDED:
             send("frame", bytes([step % 256]) * BYTES, **frame(step))
         else:
-            send("pulse", step=step, seconds=step / 100)
+            send("progress", step=step, seconds=step / 100)
         time.sleep(experiment.get("pause", 0.0))
     send("done", b"zip of " + str(steps).encode(), reason="steps", step=steps)
     time.sleep(600)

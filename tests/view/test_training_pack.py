@@ -119,7 +119,7 @@ def test_a_frame_larger_than_an_answer_travels_alone(monkeypatch: pytest.MonkeyP
 
 
 def test_a_run_that_ends_meanwhile_is_done_only_with_its_last_frame() -> None:
-    """The workshop's thread adds the last frame, then says that the run has ended: the order of reading matters."""
+    """The run's thread adds the last frame, then says that the run has ended: the order of reading matters."""
     run = a_run(0, SMALL)
 
     class Ends(MadeUp):

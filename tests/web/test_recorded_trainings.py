@@ -12,7 +12,7 @@ import pytest
 from tests.support.payloads import array, unpack
 from transformer.live_training.finding_texts import headline
 from transformer.live_training.presets import OWN, PRESETS, look_for, names
-from transformer.live_training.recorded import recorded, recorded_runs
+from transformer.live_training.recordings import recorded_runs, recording
 from transformer.texts import in_language
 from transformer.view.languages import load_language
 from transformer.web.training import write_trainings
@@ -34,7 +34,7 @@ def presets(folder: Path, code: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_file_has_every_frame_of_a_run(folder: Path, name: str) -> None:
-    run = recorded(name)
+    run = recording(name)
     assert run is not None
     header, data = unpack(gzip.decompress((folder / f"{run.id}.pack.gz").read_bytes()))
     (packed,) = header["runs"]

@@ -15,8 +15,8 @@ from reprlib import repr as shown
 from transformer import startup
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, whole
 from transformer.inference.pretrained import available, load
-from transformer.live_training.workshop import SECONDS as TRAINING_SECONDS
-from transformer.live_training.workshop import TRAININGS
+from transformer.live_training.training_queue import SECONDS as TRAINING_SECONDS
+from transformer.live_training.training_queue import TRAININGS
 from transformer.memory import BUDGET, LEAST, read_bytes
 from transformer.memory import VARIABLE as MEMORY
 from transformer.operator_key import LEAST as LEAST_KEY

@@ -8,6 +8,7 @@ from transformer.live_training.experiment import Experiment
 from transformer.texts import _, comma_list
 
 TASK_FIELDS = ("task", "shift", "pairs", "alphabet", "shortest", "longest")
+PLAIN = Experiment()  # the small version of the paper's model, which names of runs refer to
 ALWAYS_NAMED = ("layers", "heads", "d_model", "steps", "batch", "seed")  # always part of the summary
 
 
@@ -76,33 +77,32 @@ def differences_words(experiment: Experiment, other: Experiment) -> list[str]:
     return list(dict.fromkeys(phrase(name, experiment) for name in experiment.differences(other)))
 
 
-def _unusual(experiment: Experiment, plain: Experiment, but: tuple[str, ...]) -> list[str]:
-    """How it differs from the plain model, without the fields that are named anyway."""
-    phrases = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK_FIELDS, *but)]
+def _unusual(experiment: Experiment, *named: str) -> list[str]:
+    """How it differs from the plain model on any task. named: fields that are named anyway."""
+    phrases = [phrase(name, experiment) for name in experiment.differences(PLAIN) if name not in (*TASK_FIELDS, *named)]
     return list(dict.fromkeys(phrases))
 
 
-def title(experiment: Experiment, plain: Experiment) -> str:
-    """The task, and every difference from the plain model: "reverse, no causal mask". plain: the paper's model, on any
-    task."""
-    return comma_list([task_words(experiment), *_unusual(experiment, plain, ("steps",))])
+def title(experiment: Experiment) -> str:
+    """The task, and every difference from the plain model: "reverse, no causal mask"."""
+    return comma_list([task_words(experiment), *_unusual(experiment, "steps")])
 
 
-def labels(experiments: Sequence[Experiment], plain: Experiment) -> list[str]:
+def labels(experiments: Sequence[Experiment]) -> list[str]:
     """Short names of runs shown together: the first by what it is, the others by how they differ from it."""
     texts: list[str] = []
     for experiment in experiments:
-        text = comma_list(differences_words(experiment, experiments[0])) if texts else title(experiment, plain)
+        text = comma_list(differences_words(experiment, experiments[0])) if texts else title(experiment)
         text = text or _("the same again")
         texts.append(text if text not in texts else f"{text} ({texts.count(text) + 1})")
     return texts
 
 
-def summary(experiment: Experiment, plain: Experiment) -> str:
+def summary(experiment: Experiment) -> str:
     """The whole experiment in one line; of the usual settings only the sizes."""
     parts = [task_words(experiment)]
     if experiment.task != "own":
         parts += [phrase("alphabet", experiment), lengths_words(experiment)]
     parts += [phrase(name, experiment) for name in ALWAYS_NAMED]
     parts.append(_("{n} parameters").format(n=f"{experiment.parameters:,}"))
-    return comma_list([*parts, *_unusual(experiment, plain, ALWAYS_NAMED)])
+    return comma_list([*parts, *_unusual(experiment, *ALWAYS_NAMED)])

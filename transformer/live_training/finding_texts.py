@@ -10,7 +10,7 @@ from transformer.live_training.descriptions import phrase
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import LEARNED, REACHED, Finding, findings
 from transformer.live_training.presets import label
-from transformer.live_training.recorded import RecordedRun, Shown, recorded_names, recorded_runs
+from transformer.live_training.recordings import RecordedRun, recorded_names, recorded_runs
 from transformer.texts import _, comma_list
 
 
@@ -55,25 +55,23 @@ def _last(run: RecordedRun) -> float | None:
     return next((frame.exact for frame in reversed(run.frames) if frame.exact is not None), None)
 
 
-def rows(runs: Sequence[Shown], names: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each run but the first, or for a run alone, as described in `view.training_pack`. names: of the
-    runs."""
-    started = [shown for shown in runs if shown.run.opening is not None and shown.run.frames]
+def rows(runs: Sequence[Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each live or recorded run but the first, or for a run alone, as described in `view.training_pack`.
+    names: of the runs."""
+    started = [run for run in runs if run.opening is not None and run.frames]
     if not runs or runs[0] not in started:
         return []
-    results = [
-        (shown.experiment, shown.run.opening, tuple(shown.run.frames), shown.run.reason == "steps") for shown in started
-    ]
+    results = [(run.experiment, run.opening, tuple(run.frames), run.reason == "steps") for run in started]
     table = []
-    for finding in findings(results):  # type: ignore[arg-type]
-        shown, first = started[finding.run], started[0]
-        both = all(run.run.reason == "steps" for run in (shown, first))
+    for finding in findings(results):
+        run, first = started[finding.run], started[0]
+        both = all(one.reason == "steps" for one in (run, first))
         table.append(
             {
-                "run": shown.run.id,
-                "title": names[runs.index(shown)],
-                "predicts": predicts(finding, shown.experiment),
-                "happened": happened(finding, names[0], both, shown.run.ended and first.run.ended),
+                "run": run.id,
+                "title": names[runs.index(run)],
+                "predicts": predicts(finding, run.experiment),
+                "happened": happened(finding, names[0], both, run.ended and first.ended),
                 "section": finding.section,
                 "step": f"{finding.here.step:,}",
                 "verdict": {True: "as predicted", False: "differs", None: "open"}[finding.agrees],

@@ -67,29 +67,23 @@ class Finding:
     agrees: bool | None
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """Two runs that differ in one field: `base` is like the paper (or has more of the part), `other` is without it (or
-    has less)."""
-
-    base: Numbers
-    other: Numbers
-
-
 def _learned(numbers: Numbers) -> bool | None:
     if numbers.exact is None or NOT_LEARNED < numbers.exact < LEARNED:
         return None
     return numbers.exact >= LEARNED
 
 
-def _fails(pair: _Pair) -> bool | None:
+# Two runs that differ in one field: `base` is like the paper (or has more of the part), `other` is without it (or has
+# less).
+
+
+def _fails(base: Numbers, other: Numbers) -> bool | None:
     """Whether the task is learned with the part and not learned without it; more than half right disagrees."""
-    return _learned(pair.other) is False if _learned(pair.base) else None
+    return _learned(other) is False if _learned(base) else None
 
 
-def _order(pair: _Pair) -> int | None:
+def _order(base: Numbers, other: Numbers) -> int | None:
     """1: the base is better (more exact outputs, or as many after fewer steps); -1: worse; 0: equal."""
-    base, other = pair.base, pair.other
     if base.exact is None or other.exact is None:
         return None
     if abs(base.exact - other.exact) > EQUAL:
@@ -101,43 +95,40 @@ def _order(pair: _Pair) -> int | None:
     return 1 if base.reached < other.reached else -1
 
 
-def _better(pair: _Pair) -> bool | None:
+def _better(base: Numbers, other: Numbers) -> bool | None:
     """None if both learn the task, or neither does: then it is too easy, or too hard, to tell them apart."""
-    order = _order(pair)
+    order = _order(base, other)
     if order == 1:
         return True
-    alike = order == 0 or _learned(pair.base) is _learned(pair.other) is not None
+    alike = order == 0 or _learned(base) is _learned(other) is not None
     return None if order is None or alike else False
 
 
-def _equal(pair: _Pair) -> bool | None:
+def _equal(base: Numbers, other: Numbers) -> bool | None:
     """Whether both have equal results at the end; the paper does not say how soon."""
-    if pair.base.exact is None or pair.other.exact is None:
-        return None
-    return abs(pair.base.exact - pair.other.exact) <= EQUAL
+    return None if base.exact is None or other.exact is None else abs(base.exact - other.exact) <= EQUAL
 
 
-def _leaks(pair: _Pair) -> bool | None:
+def _leaks(base: Numbers, other: Numbers) -> bool | None:
     """Whether, without the mask, teacher-forced tokens are right and free-running outputs are wrong."""
-    if not _learned(pair.base) or pair.other.forced is None:
+    if not _learned(base) or other.forced is None:
         return None
-    return pair.other.forced >= LEARNED and _learned(pair.other) is False
+    return other.forced >= LEARNED and _learned(other) is False
 
 
-def _smoothing(pair: _Pair) -> bool | None:
+def _smoothing(base: Numbers, other: Numbers) -> bool | None:
     """Section 5.4: it "hurts perplexity [...] but improves accuracy". base: the run with more smoothing."""
-    base, other = pair.base, pair.other
-    if base.validation_loss is None or other.validation_loss is None or (order := _order(pair)) is None:
+    if base.validation_loss is None or other.validation_loss is None or (order := _order(base, other)) is None:
         return None
     return base.validation_loss > other.validation_loss and order == 1
 
 
-def _learns(pair: _Pair) -> bool | None:
-    return _learned(pair.other)
+def _learns(_: Numbers, other: Numbers) -> bool | None:
+    return _learned(other)
 
 
-# Prediction of the paper -> its section, and whether a pair of runs agrees.
-PREDICTIONS: dict[str, tuple[str, Callable[[_Pair], bool | None]]] = {
+# Prediction of the paper -> its section, and whether the two runs agree.
+PREDICTIONS: dict[str, tuple[str, Callable[[Numbers, Numbers], bool | None]]] = {
     "complete": ("1", _learns),  # "relying entirely on an attention mechanism to draw global dependencies"
     "mask": ("3.2.3", _leaks),  # "prevent leftward information flow [...] to preserve the auto-regressive property"
     "positions": ("3.5", _fails),  # "in order for the model to make use of the order of the sequence"
@@ -157,7 +148,7 @@ PREDICTIONS: dict[str, tuple[str, Callable[[_Pair], bool | None]]] = {
 
 
 def prediction(reference: Experiment, other: Experiment) -> tuple[str, bool]:
-    """The key of the prediction for two experiments, "" for none; and whether the first is the `base` of the pair.
+    """The key of the prediction for two experiments, "" for none; and whether the first is the `base`.
 
     The seeds may differ, too.
     """
@@ -198,19 +189,23 @@ def findings(runs: Sequence[RunSoFar]) -> tuple[Finding, ...]:
     reference, opening, frames, ended = runs[0]
     first = numbers(opening, frames)
     if len(runs) == 1:
-        key = "complete" if complete(reference) else ""
-        section = PREDICTIONS[key][0] if key else ""
-        return (Finding(0, (), key, section, first, first, judged(key, True, first, first) if ended else None),)
-    comparisons = []
-    for index, (experiment, its_opening, its_frames, its_end) in enumerate(runs[1:], 1):
-        if not its_frames:
-            continue
-        here = numbers(its_opening, its_frames)
-        key, forward = prediction(reference, experiment)
-        section = PREDICTIONS[key][0] if key else ""
-        agrees = judged(key, forward, first, here) if ended and its_end else None
-        comparisons.append(Finding(index, reference.differences(experiment), key, section, first, here, agrees))
-    return tuple(comparisons)
+        return (_finding(0, (), "complete" if complete(reference) else "", True, first, first, ended),)
+    return tuple(
+        _finding(
+            index, reference.differences(other), *prediction(reference, other), first, numbers(opening, frames),
+            ended and its_end,
+        )
+        for index, (other, opening, frames, its_end) in enumerate(runs[1:], 1) if frames
+    )  # fmt: skip
+
+
+def _finding(
+    run: int, differs: tuple[str, ...], key: str, forward: bool, reference: Numbers, here: Numbers, ended: bool
+) -> Finding:
+    """forward: as in `judged`; ended: whether both made all their steps."""
+    section = PREDICTIONS[key][0] if key else ""
+    agrees = judged(key, forward, reference, here) if ended else None
+    return Finding(run, differs, key, section, reference, here, agrees)
 
 
 def complete(experiment: Experiment) -> bool:
@@ -223,7 +218,7 @@ def judged(key: str, forward: bool, reference: Numbers, here: Numbers) -> bool |
     """Whether two runs agree with a `prediction`; None if there is none, or the result is undecided."""
     if not key:
         return None
-    return PREDICTIONS[key][1](_Pair(reference, here) if forward else _Pair(here, reference))
+    return PREDICTIONS[key][1](*((reference, here) if forward else (here, reference)))
 
 
 def numbers(opening: Opening, frames: Sequence[Frame]) -> Numbers:

@@ -1,20 +1,21 @@
 """Messages of a worker process to the server. Every length, kind, type and number is checked.
 
 A message is 4 bytes length of the header, 4 bytes length of the body (both little-endian), the header as JSON and the
-body. A faulty worker can neither fill the server's memory nor stop the reading thread.
+body. A faulty worker cannot fill the server's memory.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from reprlib import repr as shown
 from typing import Any, BinaryIO
 
-from transformer.live_training.frames import LARGEST, MOST
+from transformer.checks import Rule, number, one_of, optional, whole
+from transformer.live_training.frames import LARGEST, MOST, Frame, Opening
 from transformer.texts import N_, Text
 
 LENGTHS = struct.Struct("<II")
@@ -25,7 +26,7 @@ FRAMES = 2 * MOST
 STEPS = 1_000_000
 TEXT = 2_000  # characters of one text, also of an error message
 TEXTS = 200  # tokens of a sentence, outputs of a frame
-KINDS = ("ready", "opening", "frame", "pulse", "done", "failed")
+KINDS = ("ready", "opening", "frame", "progress", "done", "failed")
 REASONS = ("steps", "stopped", "time")
 # The worker has no language, so it sends these texts as they are, with the name of the exception, and the server
 # translates them. Other errors it sends as English sentences.
@@ -53,10 +54,10 @@ def write(stream: BinaryIO, kind: str, values: Mapping[str, Any], body: bytes = 
     stream.flush()
 
 
-def _exactly(stream: BinaryIO, count: int, what: str) -> bytes:
+def _read_exactly(stream: BinaryIO, count: int) -> bytes:
     data = stream.read(count)
     if len(data) < count:
-        raise EOFError(f"{what} ended after {len(data):,} of {count:,} bytes")
+        raise EOFError(f"a message ended {count - len(data):,} bytes too early")
     return data
 
 
@@ -66,15 +67,13 @@ def _refuse(text: str) -> Any:
 
 def read(stream: BinaryIO) -> Message | None:
     """The next message; None at the end. Raises MessageError, EOFError inside a message, OSError."""
-    start = stream.read(LENGTHS.size)
+    start = stream.read(1)
     if not start:
         return None
-    if len(start) < LENGTHS.size:
-        raise EOFError(f"a message ended after {len(start)} of {LENGTHS.size} bytes")
-    header_size, body_size = LENGTHS.unpack(start)
+    header_size, body_size = LENGTHS.unpack(start + _read_exactly(stream, LENGTHS.size - 1))
     if header_size > HEADER:
         raise MessageError(f"a header of {header_size:,} bytes; at most {HEADER:,} are allowed")
-    header = _exactly(stream, header_size, "a header")
+    header = _read_exactly(stream, header_size)
     try:
         values = json.loads(header, parse_constant=_refuse)
     except MessageError:
@@ -87,132 +86,115 @@ def read(stream: BinaryIO) -> Message | None:
     most = {"frame": WEIGHTS, "done": RESULT}.get(kind, 0)
     if body_size > most:
         raise MessageError(f"{body_size:,} bytes after the header of {kind!r}; at most {most:,} are allowed")
-    return Message(kind, values, _exactly(stream, body_size, "a body") if body_size else b"")
+    return Message(kind, values, _read_exactly(stream, body_size))
 
 
-# -- one value ---------------------------------------------------------------------------------------------------------
+# -- rules for the values of a message ---------------------------------------------------------------------------------
 
 
-def whole(values: Mapping[str, Any], name: str, low: int, high: int) -> int:
-    """Raises MessageError."""
-    value = values.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise MessageError(f"{name} is {str(value)[:40]!r}; a whole number from {low:,} to {high:,} is expected")
-    return value
+def _is_text(value: Any) -> bool:
+    """Half of a surrogate pair is valid in JSON, but cannot be sent to a browser."""
+    return isinstance(value, str) and len(value) <= TEXT and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
-def number(values: Mapping[str, Any], name: str, high: float = math.inf, optional: bool = False) -> float | None:
-    """From 0 to `high`; None where it may be absent. Raises MessageError."""
-    value = values.get(name)
-    if value is None and optional:
-        return None
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high
-    if value is None or not fits or value > 1e300:  # 10**400 is an int that no float can hold
-        raise MessageError(f"{name} is {str(value)[:40]!r}; a number from 0 to {high:g} is expected")
-    return float(value)
+def _list_of(fits: Any, low: int, high: int, what: str) -> Rule:
+    """A list of `low` to `high` values that fit."""
+
+    def is_list(value: Any) -> bool:
+        return isinstance(value, list) and low <= len(value) <= high and all(map(fits, value))
+
+    return is_list, f"a list of {low if low == high else f'{low} to {high}'} {what}"
 
 
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or len(value) > TEXT:
-        raise MessageError(f"{name}: a text of at most {TEXT:,} characters is expected")
-    if any("\ud800" <= character <= "\udfff" for character in value):  # valid in JSON, but cannot be sent to a browser
-        raise MessageError(f"{name}: half of a surrogate pair")
-    return value
+def _texts(low: int, high: int) -> Rule:
+    return _list_of(_is_text, low, high, "texts")
 
 
-def texts(values: Mapping[str, Any], name: str, count: int | None = None) -> tuple[str, ...]:
-    """A list of texts, exactly `count` if given. Raises MessageError."""
-    value = values.get(name)
-    if not isinstance(value, list) or len(value) > TEXTS or (count is not None and len(value) != count):
-        raise MessageError(f"{name}: a list of {f'at most {TEXTS}' if count is None else count} texts is expected")
-    return tuple(_text(text, name) for text in value)
+TEXT_RULE: Rule = _is_text, f"a text of at most {TEXT:,} characters"
+AMOUNT = number(lambda value: 0 <= value <= 1e300, "a number from 0 on")  # 10**400 is an int that no float can hold
+SHARE = number(lambda value: 0 <= value <= 1, "a number from 0 to 1")
+OPENING_RULES = {
+    **dict.fromkeys(("source", "target"), TEXT_RULE),
+    **dict.fromkeys(("source_tokens", "target_in", "target_out"), _texts(1, TEXTS)),
+    **dict.fromkeys(("layers", "heads"), whole(1, 64)),
+    "recorded": _list_of(lambda step: type(step) is int and step >= 0, 1, FRAMES, "steps"),
+    "parameters": whole(1, 10**10),
+    "unseen": whole(0, 10**6),
+    "shown": _list_of(_texts(2, 2)[0], 0, TEXTS, "pairs of texts"),
+}
+FRAME_RULES = {
+    **dict.fromkeys(("seconds", "rate"), AMOUNT),
+    **dict.fromkeys(("loss", "validation_loss"), optional(AMOUNT, "{allowed}, or none")),
+    **dict.fromkeys(("forced", "exact"), optional(SHARE, "{allowed}, or none")),
+}
 
 
-# -- the messages of one run -------------------------------------------------------------------------------------------
+def check(values: Any, rules: Mapping[str, Rule]) -> None:
+    """Raises MessageError for the first value that its rule does not allow."""
+    for name, (fits, allowed) in rules.items():
+        if not fits(value := values.get(name)):
+            raise MessageError(f"{name} is {shown(value)[:40]}; {allowed} is expected")
 
 
-@dataclass
-class Checked:
-    """Checks the messages of one run against the earlier ones. Each method raises MessageError.
+class Conversation:
+    """Checks the messages of one run, each against those before it. Each method raises MessageError.
 
-    steps: most steps of its experiment; the sizes of a frame follow from the opening.
+    steps: most steps of its experiment.
     """
 
-    steps: int = STEPS
-    opened: bool = False
-    bytes_a_frame: int = 0
-    rows: int = 0
-    outputs: int = 0
-    at: int = -1  # step of the last frame
-    frames: int = 0
+    def __init__(self, steps: int = STEPS) -> None:
+        self.first: Opening | None = None
+        self._step_rule = {"step": whole(0, steps)}
+        self._steps = steps
+        self._last_step, self._frames = -1, 0
 
-    def opening(self, message: Message) -> None:
-        values = message.values
-        if self.opened:
+    def opening(self, message: Message) -> Opening:
+        if self.first is not None:
             raise MessageError("a second opening")
-        for name in ("source", "target"):
-            _text(values.get(name), name)
-        tokens = {name: len(texts(values, name)) for name in ("source_tokens", "target_in", "target_out")}
-        if not tokens["source_tokens"] or not tokens["target_in"] or tokens["target_in"] != tokens["target_out"]:
-            raise MessageError(f"an opening with {', '.join(f'{count} {name}' for name, count in tokens.items())}")
-        layers, heads = (whole(values, name, 1, 64) for name in ("layers", "heads"))
-        source, target = tokens["source_tokens"], tokens["target_in"]
-        self.bytes_a_frame = layers * heads * (source * source + target * target + target * source)
-        self.rows = target
-        if self.bytes_a_frame > WEIGHTS:
-            raise MessageError(f"frames of {self.bytes_a_frame:,} bytes; at most {WEIGHTS:,} are allowed")
-        recorded = values.get("recorded")
-        if not isinstance(recorded, list) or not 1 <= len(recorded) <= FRAMES:
-            raise MessageError(f"recorded: a list of 1 to {FRAMES} steps is expected")
-        steps = [whole({"recorded": step}, "recorded", 0, self.steps) for step in recorded]
-        if any(later <= step for step, later in itertools.pairwise(steps)):
+        check(message.values, OPENING_RULES)
+        opening = Opening.from_dict(message.values)
+        if len(opening.target_in) != len(opening.target_out):
+            raise MessageError(f"{len(opening.target_in)} tokens target_in and {len(opening.target_out)} target_out")
+        if opening.frame_bytes > WEIGHTS:
+            raise MessageError(f"frames of {opening.frame_bytes:,} bytes; at most {WEIGHTS:,} are allowed")
+        if any(later <= step for step, later in itertools.pairwise(opening.recorded)):
             raise MessageError("recorded: the steps do not increase")
-        whole(values, "parameters", 1, 10**10)
-        whole(values, "unseen", 0, 10**6)
-        shown = values.get("shown")
-        if not isinstance(shown, list) or len(shown) > TEXTS:
-            raise MessageError(f"shown: a list of at most {TEXTS} pairs is expected")
-        for pair in shown:
-            texts({"shown": pair}, "shown", 2)
-        self.outputs, self.opened = len(shown), True
+        if opening.recorded[-1] > self._steps:
+            raise MessageError(f"step {opening.recorded[-1]} is recorded; the run has {self._steps:,}")
+        self.first = opening
+        return opening
 
-    def frame(self, message: Message) -> None:
-        values = message.values
-        if not self.opened:
+    def frame(self, message: Message) -> Frame:
+        if self.first is None:
             raise MessageError("a frame without an opening")
-        step = whole(values, "step", 0, self.steps)
-        if step <= self.at:
-            raise MessageError(f"a frame of step {step:,} after a frame of step {self.at:,}")
-        if len(message.body) != self.bytes_a_frame:
-            raise MessageError(f"{len(message.body):,} bytes of weights; the opening announced {self.bytes_a_frame:,}")
-        self.frames += 1
-        if self.frames > FRAMES or self.frames * self.bytes_a_frame > WEIGHTS:
-            raise MessageError(f"{self.frames:,} frames; at most {FRAMES} and {WEIGHTS:,} bytes are allowed")
-        number(values, "seconds")
-        number(values, "rate")
-        for name in ("loss", "validation_loss"):
-            number(values, name, optional=True)
-        for name in ("forced", "exact"):
-            number(values, name, 1.0, optional=True)
-        texts(values, "outputs", self.outputs)
-        texts(values, "predicted", self.rows)
-        self.at = step
+        rows, outputs, size = len(self.first.target_out), len(self.first.shown), self.first.frame_bytes
+        texts = {"outputs": _texts(outputs, outputs), "predicted": _texts(rows, rows)}
+        check(message.values, {**self._step_rule, **FRAME_RULES, **texts})
+        frame = Frame.from_message(message.values, message.body)
+        if frame.step <= self._last_step:
+            raise MessageError(f"a frame of step {frame.step:,} after a frame of step {self._last_step:,}")
+        if len(frame.weights) != size:
+            raise MessageError(f"{len(frame.weights):,} bytes of weights; the opening announced {size:,}")
+        self._last_step, self._frames = frame.step, self._frames + 1
+        if self._frames > FRAMES or self._frames * size > WEIGHTS:
+            raise MessageError(f"{self._frames:,} frames; at most {FRAMES} and {WEIGHTS:,} bytes are allowed")
+        return frame
 
-    def pulse(self, message: Message) -> tuple[int, float]:
-        """Step and seconds."""
-        return whole(message.values, "step", 0, self.steps), number(message.values, "seconds") or 0.0
+    def progress(self, message: Message) -> tuple[int, float]:
+        """Step, and seconds of a core."""
+        check(message.values, {**self._step_rule, "seconds": AMOUNT})
+        return message.values["step"], float(message.values["seconds"])
 
-    def done(self, message: Message) -> str:
-        """The reason."""
-        reason = message.values.get("reason")
-        if reason not in REASONS:
-            raise MessageError(f"reason is {str(reason)[:40]!r}; one of {', '.join(REASONS)} is expected")
-        whole(message.values, "step", 0, self.steps)
-        return str(reason)
+    def done(self, message: Message) -> tuple[str, int]:
+        """The reason, and the last step."""
+        check(message.values, {**self._step_rule, "reason": one_of(REASONS)})
+        return message.values["reason"], message.values["step"]
 
     def failed(self, message: Message) -> Text | str:
         """The error message for the viewer."""
-        error = _text(message.values.get("error"), "error")
+        check(message.values, {"error": TEXT_RULE})
+        error: str = message.values["error"]
         if error in (TOO_LARGE, CRASHED):
-            return Text(error, exception=_text(message.values.get("exception"), "exception"))
+            check(message.values, {"exception": TEXT_RULE})
+            return Text(error, exception=message.values["exception"])
         return error

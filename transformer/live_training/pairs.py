@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from reprlib import repr as shown
 from typing import Any
@@ -85,7 +87,6 @@ def _sides(number: int, line: str) -> Pair:
 
 
 _IN_LINE = (N_("the input of line {number} {problem}"), N_("the answer of line {number} {problem}"))
-_IN_PAIR = (N_("the input of pair {number} {problem}"), N_("the answer of pair {number} {problem}"))
 
 
 def _problem(side: str) -> Text | None:
@@ -105,6 +106,11 @@ def _problem(side: str) -> Text | None:
     return None
 
 
+def _is_side(side: Any) -> bool:
+    """Whether it is a side as `read_pairs` returns it."""
+    return isinstance(side, str) and readable(side) == side and not _problem(side)
+
+
 def check_pairs(pairs: Any) -> tuple[Pair, ...]:
     """The same pairs. Raises ExperimentError for pairs that `read_pairs` does not return."""
     if not isinstance(pairs, tuple | list):
@@ -116,25 +122,19 @@ def check_pairs(pairs: Any) -> tuple[Pair, ...]:
             fewest=FEWEST,
             most=MOST,
         )
-    answers: dict[str, str] = {}
+    inputs: set[str] = set()
     for number, pair in enumerate(pairs, 1):
-        if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(side, str) for side in pair):
+        if not isinstance(pair, tuple) or len(pair) != 2 or not all(map(_is_side, pair)):
             raise ExperimentError(
                 "pair {number} is {pair}; give two texts, an input and its answer", number=number, pair=shown(pair)
             )
-        for text, side in zip(_IN_PAIR, pair, strict=True):
-            problem = _problem(side)
-            if problem is None and readable(side) != side:
-                problem = Text("has blanks at its ends or in a row; remove them")
-            if problem is not None:
-                raise ExperimentError(text, number=number, problem=problem)
-        if pair[0] in answers:
+        if pair[0] in inputs:
             raise ExperimentError(
                 "pair {number} repeats the input {input}; give every input only once",
                 number=number,
                 input=shown(pair[0]),
             )
-        answers[pair[0]] = pair[1]
+        inputs.add(pair[0])
     return tuple(pairs)
 
 
@@ -147,17 +147,13 @@ def divide(pairs: Sequence[Pair], seed: int) -> tuple[list[Pair], list[Pair]]:
     wanted = max(1, min(MOST_UNSEEN, len(pairs) // SHARE))
     order = list(range(len(pairs)))
     random.Random(f"unseen {seed}").shuffle(order)
-    uses: dict[str, int] = {}
     letters = [set(source + target) for source, target in pairs]
-    for pair_letters in letters:
-        for letter in pair_letters:
-            uses[letter] = uses.get(letter, 0) + 1
+    uses = Counter(itertools.chain.from_iterable(letters))
     unseen: list[int] = []
     for index in order:
         if len(unseen) < wanted and all(uses[letter] > 1 for letter in letters[index]):
             unseen.append(index)
-            for letter in letters[index]:
-                uses[letter] -= 1
+            uses.subtract(letters[index])
     unseen = unseen or order[:1]
     held_out = set(unseen)
     return [pair for index, pair in enumerate(pairs) if index not in held_out], [pairs[index] for index in unseen]

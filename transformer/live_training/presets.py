@@ -36,7 +36,7 @@ PRESETS: dict[str, Experiment] = {
     "no-warmup": replace(FAST, warmup=0),
     "learned-positions": replace(BASE, positions="learned"),
 }
-PARTNERS = {
+PARTNERS = {  # preset -> the one to compare it with, which differs in one setting
     "no-mask": "reverse",
     "no-positions": "reverse",
     "wide-unscaled": "wide",
@@ -53,19 +53,9 @@ HIGHLIGHTS = (FIRST, "no-mask", "no-positions", "wide-unscaled", "no-residual") 
 REFERENCES_ONLY = ("wide", "shallow", "deep", "fast")  # presets that only serve for comparison
 
 
-def partner(name: str) -> str | None:
-    """The preset to compare with, which differs in one setting; None for presets that are compared with none."""
-    return PARTNERS.get(name)
-
-
 def names() -> list[str]:
     """The presets to choose from; one that only serves as a reference is left out."""
     return [*(name for name in PRESETS if name not in REFERENCES_ONLY), OWN]
-
-
-def preset(name: str) -> Experiment | None:
-    """The experiment of a preset; None for own pairs."""
-    return PRESETS.get(name)
 
 
 def base(name: str) -> Experiment:
@@ -75,20 +65,15 @@ def base(name: str) -> Experiment:
 
 def reference(name: str, experiment: Experiment) -> Experiment | None:
     """The experiment to compare with: the same, but with the part that the preset takes away. None if there is none."""
-    partner_name = partner(name) if name in PRESETS else None
-    if partner_name is None:
+    if name not in PARTNERS:
         return None
-    back = {field: getattr(PRESETS[partner_name], field) for field in PRESETS[name].differences(PRESETS[partner_name])}
+    partner = PRESETS[PARTNERS[name]]
+    back = {field: getattr(partner, field) for field in PRESETS[name].differences(partner)}
     try:
         changed = replace(experiment, **back)
     except ExperimentError:  # the other changes do not fit the reference
         return None
     return changed if changed.differences(experiment) else None
-
-
-def plain() -> Experiment:
-    """The small version of the paper's model, which names of runs refer to."""
-    return replace(PRESETS[FIRST])
 
 
 def label(name: str) -> str:

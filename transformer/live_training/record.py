@@ -12,21 +12,22 @@ from collections.abc import Callable
 
 import torch
 
+from transformer.files import write_whole
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame
 from transformer.live_training.presets import PRESETS
-from transformer.live_training.recordings import Recording, recording_bytes, write_recording
+from transformer.live_training.recordings import FOLDER, RecordedRun, recording_bytes
 from transformer.live_training.session import Session
 
 MOST = 64  # frames
 EVERY = 2  # every second frame is measured on all unseen inputs
 
 
-def record(experiment: Experiment, stop: Callable[[int], bool] = lambda step: False) -> Recording:
+def record(experiment: Experiment, stop: Callable[[int], bool] = lambda step: False) -> RecordedRun:
     """Train an experiment with its seed. stop: whether to end after a step."""
     session, frames = Session(experiment, MOST, EVERY), list[Frame]()
     session.run(frames.append, lambda: stop(session.trainer.step))
-    return Recording(experiment, session.opening, tuple(frames))
+    return RecordedRun(experiment, session.opening, tuple(frames))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,8 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(1)
     for name in names:
         found = record(PRESETS[name])
-        data = recording_bytes(found.experiment, found.opening, found.frames)
-        write_recording(name, data)
+        data = recording_bytes(found)
+        write_whole(FOLDER / f"{name}.npz", data)
         last = found.frames[-1]
         print(f"{name}: seed {found.experiment.seed}, {len(found.frames)} frames, {len(data):,} bytes, "
               f"exact {last.exact}, forced {last.forced}, loss {last.validation_loss}", flush=True)  # fmt: skip

@@ -30,17 +30,12 @@ COMMAND = "OMP_NUM_THREADS=1 python -m transformer train --recipe recipe.toml --
 
 def name_of(experiment: Experiment) -> str:
     """The folder's name: the task, the settings that are not the default, and the seed."""
-    usual = Experiment()
+    changed = {name: value for name, value in vars(experiment).items() if value != getattr(Experiment(), name)}
     parts = [experiment.task]
-    parts += [f"{name}-{getattr(experiment, name)}" for name in ("positions", "norm") if _differs(experiment, name)]
-    parts += [f"no-{name}" for name in ("scaling", "causal", "residual") if not getattr(experiment, name)]
-    parts += [f"{name}-{getattr(experiment, name)}" for name in ("layers", "heads", "d_model", "d_k")
-              if getattr(experiment, name) != getattr(usual, name)]  # fmt: skip
+    parts += [f"{name}-{changed[name]}" for name in ("positions", "norm") if name in changed]
+    parts += [f"no-{name}" for name in ("scaling", "causal", "residual") if name in changed]
+    parts += [f"{name}-{changed[name]}" for name in ("layers", "heads", "d_model", "d_k") if name in changed]
     return "-".join([*parts, f"seed-{experiment.seed}"])
-
-
-def _differs(experiment: Experiment, name: str) -> bool:
-    return getattr(experiment, name) != getattr(Experiment(), name)
 
 
 def data_of(experiment: Experiment) -> str:
@@ -76,7 +71,7 @@ def _last(session: Session) -> Frame:
 
 def examples(session: Session) -> list[dict[str, Any]]:
     """The recorded example, with the sharpest head of the last cross-attention, and unseen inputs."""
-    cross = session.recorder.trace().cross.weights
+    cross = session.trace().cross.weights
     sharpness = cross[-1].amax(-1).mean(-1)  # [head]
     head, layer = int(sharpness.argmax()), len(cross)
     look = (

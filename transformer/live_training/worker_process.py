@@ -1,4 +1,4 @@
-"""The server's side of a worker process: its pipes, its end and its exit code.
+"""The server's side of a worker process: its pipes, its limits and its exit code.
 
 The process starts with pipes and limits and only sends `messages`: nothing is pickled, forked or shared.
 """
@@ -12,13 +12,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.live_training.idle import STOPPED, Activity
 from transformer.live_training.messages import Message, read
 from transformer.texts import Text
 
@@ -26,8 +23,6 @@ COMMAND = (sys.executable, "-P", "-m", "transformer.live_training.worker")
 # Largest memory of a worker in bytes, where the system can limit it (Linux). The default experiment takes 0.2 GB, six
 # layers of width 128 with 128 inputs of 32 symbols 0.8 GB (deploy/README.md).
 MEMORY = 1_500_000_000
-CHECK_EVERY = 0.005  # seconds between two checks whether a killed process is gone
-POSIX = os.name == "posix"
 
 
 def _environment() -> dict[str, str]:
@@ -37,10 +32,10 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONPATH": path}
 
 
-def _own_group() -> dict[str, Any]:
+def _process_group() -> dict[str, Any]:
     """A separate process group, so that Ctrl+C in the server's terminal does not reach the worker. Not a separate
     session: Linux first divides the cores among sessions (autogroup), so nice 19 would have no effect there."""
-    if POSIX:
+    if os.name == "posix":
         return {"process_group": 0}
     names = ("CREATE_NEW_PROCESS_GROUP", "IDLE_PRIORITY_CLASS", "CREATE_NO_WINDOW")
     return {"creationflags": sum(int(getattr(subprocess, name, 0)) for name in names)}
@@ -71,23 +66,18 @@ class WorkerProcess:
     """
 
     def __init__(self, command: Sequence[str], seconds: float) -> None:
-        self._lock = threading.Lock()
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), **_own_group()
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), **_process_group()
         )
         self.pid = self._process.pid
-        self._ended = False
         _limit(self.pid, seconds)
 
-    def send(self, values: Mapping[str, Any]) -> bool:
-        """Send one line to the worker; False if it is gone. Waits while the pipe is full."""
+    def send(self, values: Mapping[str, Any]) -> None:
+        """Send one line, which a worker that is gone does not read. Waits while the pipe is full."""
         assert self._process.stdin is not None
-        try:
+        with contextlib.suppress(OSError, ValueError):  # gone; or closed by `end`
             self._process.stdin.write(json.dumps(values).encode() + b"\n")
             self._process.stdin.flush()
-        except (OSError, ValueError):  # gone; or closed by `end`
-            return False
-        return True
 
     def receive(self) -> Message | None:
         """The next message, None at the end; waits for it. Raises MessageError, EOFError, OSError."""
@@ -95,49 +85,19 @@ class WorkerProcess:
         return read(self._process.stdout)  # type: ignore[arg-type]
 
     def alive(self) -> bool:
-        """Whether the process runs. The check does not release its process id, so that no other process can get the id
-        before `end`."""
-        if not hasattr(os, "waitid"):  # Windows, macOS
-            return self._process.poll() is None
-        try:
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-        except ChildProcessError:
-            return False
-
-    def activity(self) -> Activity | None:
-        """What it does now; None where the system does not tell (it is Linux that does)."""
-        try:
-            words = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-            return Activity(words[0], (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK"))
-        except (OSError, ValueError, IndexError):
-            return None
-
-    def stopped(self) -> bool:
-        """Whether a signal or a debugger holds it."""
-        activity = self.activity()
-        return activity is not None and activity.state in STOPPED
+        return self._process.poll() is None
 
     def kill(self) -> None:
-        """Kill it at once, with its child processes, which would keep its pipes open. Does not wait."""
-        with self._lock, contextlib.suppress(OSError):
-            if not self._ended:
-                if POSIX:
-                    os.killpg(self.pid, signal.SIGKILL)
-                else:
-                    self._process.kill()
+        """Kill it at once. Does not wait."""
+        self._process.kill()
 
-    def end(self, patience: float = 0.0) -> int:
-        """Kill it after `patience` seconds, in which it may end by itself; wait until it is gone and close the pipes.
+    def end(self, seconds: float = 0.0) -> int:
+        """Kill it after so many seconds, in which it may end by itself; wait until it is gone and close the pipes.
         Returns its exit code as in `subprocess`: negative for a signal."""
-        until = time.monotonic() + patience
-        while self.alive() and time.monotonic() < until:
-            time.sleep(CHECK_EVERY)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
         self.kill()
-        while self.alive():
-            time.sleep(CHECK_EVERY)
-        with self._lock:
-            self._ended = True
-            code = self._process.wait()
+        code = self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # unsent data is lost, as intended
                 assert pipe is not None
@@ -145,7 +105,7 @@ class WorkerProcess:
         return code
 
 
-def how_it_ended(code: int) -> Text:
+def describe_exit(code: int) -> Text:
     """A sentence about the exit code of a process; negative codes are signals."""
     if code >= 0:
         return Text("The training process ended with exit code {code}.", code=code)

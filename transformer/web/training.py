@@ -17,7 +17,7 @@ from typing import Any
 from transformer.files import write_gzip, write_whole
 from transformer.live_training.finding_texts import headline, rows
 from transformer.live_training.presets import HIGHLIGHTS, PRESETS, label, look_for, names
-from transformer.live_training.recorded import Shown, recorded, recorded_names, recorded_runs
+from transformer.live_training.recordings import recorded_names, recorded_runs, recording
 from transformer.texts import Language, in_language
 from transformer.view.training_pack import first_place, training_pack
 
@@ -34,7 +34,7 @@ def _preset(name: str) -> dict[str, Any]:
         "look_for": look_for(name),
         "runs": [run.id for run in runs],
         "labels": labels,
-        "findings": rows([Shown(run, run.experiment) for run in runs], labels),
+        "findings": rows(runs, labels),
         "place": asdict(first_place(runs)),
     }
 
@@ -42,7 +42,7 @@ def _preset(name: str) -> dict[str, Any]:
 def write_trainings(folder: Path, languages: Iterable[Language]) -> None:
     """Write all files into the folder, which is made if necessary."""
     folder.mkdir(parents=True, exist_ok=True)
-    for run in filter(None, map(recorded, PRESETS)):
+    for run in filter(None, map(recording, PRESETS)):
         packed = training_pack([run], {run.id: 0}, {})
         write_gzip(folder / f"{run.id}.pack.gz", packed)
     for language in languages:

@@ -13,7 +13,7 @@ from pages.runtime.queue import Rate, TurnQueue
 from pages.runtime.shared import SharedCache, clear_caches
 from tests.pages.runtime.test_queue import nobody_left, queue_up
 from tests.support.build import tiny_pretrained
-from tests.support.workshops import LONG, here, workshops
+from tests.support.training_queues import LONG, training_queues, watched
 from transformer.operator_key import LEAST, VARIABLE, opens, operator_key
 
 
@@ -47,13 +47,13 @@ def test_statistics_are_those_of_memory_queue_and_trainings(monkeypatch: pytest.
     second.store("c", 1_000)
     queue, sentences = TurnQueue(1), Rate()
     sentences.add()
-    with workshops() as make:
-        shop = make(most=1)
+    with training_queues() as make:
+        trainings = make(most=1)
         for _ in range(3):
-            shop.begin(LONG, here)
+            trainings.submit(LONG, watched)
         with queue.turn(nobody_left), queue.turn(nobody_left):  # the inner one is part of the same pass
             threads = queue_up(queue, "xy", lambda _: None, {})
-            now = stats(memory, queue, sentences, shop)
+            now = stats(memory, queue, sentences, trainings)
         for thread in threads:
             thread.join(20)
     assert (now.resident, now.budget, now.in_caches, now.cache_limit) == (3_500, 10_000, memory.used, 7_000)
@@ -64,7 +64,7 @@ def test_statistics_are_those_of_memory_queue_and_trainings(monkeypatch: pytest.
     assert (now.passes, now.passes_per_second) == (1, 1 / 60)
     assert (now.sentences, now.sentences_per_second) == (1, 1 / 60)
     assert (now.trainings, now.trainings_waiting, now.most_trainings) == (1, 2, 1)
-    after = stats(memory, queue, sentences, shop)
+    after = stats(memory, queue, sentences, trainings)
     assert (after.passes, after.running, after.waiting) == (3, 0, 0) and after.uptime > now.uptime > 0
 
 

@@ -32,7 +32,7 @@ from tests.support.app import (
 from tests.support.build import tiny_model, tiny_tokenizer
 from transformer.checkpoints.archive import zipped
 from transformer.checkpoints.folder import checkpoint_files
-from transformer.live_training import workshop
+from transformer.live_training import training_queue
 
 
 def other_zip(seed: int = 7, **changes: Any) -> bytes:
@@ -50,7 +50,7 @@ def data() -> bytes:
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is trained, and no test sees the models of another."""
-    monkeypatch.setattr(workshop, "_shared", [workshop.Workshop(0, 60)])
+    monkeypatch.setattr(training_queue, "_shared", [training_queue.TrainingQueue(0, 60)])
     clear_caches()
     yield
     clear_caches()

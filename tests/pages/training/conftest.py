@@ -1,4 +1,4 @@
-"""A workshop that trains nothing."""
+"""A queue that trains nothing."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from pages.runtime.shared import clear_caches
-from tests.support.fake_workshop import Shop
-from transformer.live_training import workshop
+from tests.support.fake_queue import FakeQueue
+from transformer.live_training import training_queue
 
 
 @pytest.fixture(autouse=True)
-def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
-    found = Shop()
-    monkeypatch.setattr(workshop, "_shared", [found])
+def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeQueue]:
+    found = FakeQueue()
+    monkeypatch.setattr(training_queue, "_shared", [found])
     clear_caches()
     yield found
     clear_caches()

@@ -1,5 +1,4 @@
-"""The Training page as a script: form, link, runs and commands, with a workshop that trains nothing; and one short run
-of the real one."""
+"""The Training page as a script: form, link, runs and commands, with a queue that trains nothing."""
 
 from __future__ import annotations
 
@@ -15,13 +14,13 @@ from pages.runtime import session_models
 from pages.training import form, runs
 from tests.fuzz.folders import base
 from tests.support.app import address, checkpoints, kept, messages, open_link, state_of, switch_page, written
-from tests.support.fake_workshop import Run, Shop
+from tests.support.fake_queue import FakeQueue, Run
 from transformer.checkpoints.archive import zipped
 from transformer.live_training import presets
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.finding_texts import headline
 from transformer.live_training.presets import PRESETS
-from transformer.live_training.recorded import recorded_runs
+from transformer.live_training.recordings import recorded_runs
 
 BASE = PRESETS["reverse"]
 PAIRS = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))  # of a viewer's own
@@ -51,19 +50,19 @@ def follow(app: AppTest, run: Run, page: str) -> AppTest:
     return switch_page(app, page).run()
 
 
-def trained(app: AppTest, shop: Shop, result: bytes | None = None, reason: str = "steps") -> AppTest:
+def trained(app: AppTest, queue: FakeQueue, result: bytes | None = None, reason: str = "steps") -> AppTest:
     """The page after its only run has ended. result: the model; a small one unless given."""
     press(app)
-    shop.runs[0].end(result or zipped(base(), "x"), reason)
+    queue.runs[0].end(result or zipped(base(), "x"), reason)
     return app.run()
 
 
-def chosen(app: AppTest, shop: Shop) -> Experiment:
+def chosen(app: AppTest, queue: FakeQueue) -> Experiment:
     """The experiment that Train would start."""
-    count = len(shop.runs)
+    count = len(queue.runs)
     press(app)
-    assert len(shop.runs) == count + 1
-    return shop.runs[-1].experiment
+    assert len(queue.runs) == count + 1
+    return queue.runs[-1].experiment
 
 
 # -- the form -------------------------------------------------------------------------------------------------------
@@ -71,7 +70,7 @@ def chosen(app: AppTest, shop: Shop) -> Experiment:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", presets.names())
-def test_every_preset_has_a_text_that_matches_its_settings(shop: Shop, name: str) -> None:
+def test_every_preset_has_a_text_that_matches_its_settings(queue: FakeQueue, name: str) -> None:
     assert presets.label(name) != name and presets.look_for(name)[-1] in ".?"
     app = start(preset=name)
     assert not messages(app)
@@ -79,25 +78,25 @@ def test_every_preset_has_a_text_that_matches_its_settings(shop: Shop, name: str
     if name == presets.OWN:
         assert app.button("training_train").disabled
         return
-    assert chosen(app, shop) == PRESETS[name]
+    assert chosen(app, queue) == PRESETS[name]
     assert "training_both" not in [button.key for button in start(preset=name).button]  # a recorded run is beside it
 
 
-def test_a_changed_preset_trains_together_with_its_reference(shop: Shop) -> None:
+def test_a_changed_preset_trains_together_with_its_reference(queue: FakeQueue) -> None:
     app = press(start(preset="no-mask", d_ff="64"), "training_both")
     changed = replace(PRESETS["no-mask"], d_ff=64)
-    assert [run.experiment for run in shop.runs] == [replace(changed, causal=True), changed]
+    assert [run.experiment for run in queue.runs] == [replace(changed, causal=True), changed]
     assert "training_both" not in [button.key for button in app.run().button]
 
 
-def test_the_page_shows_the_cost_of_a_run_before_it_starts(shop: Shop) -> None:
-    shop.running = 1
+def test_the_page_shows_the_cost_of_a_run_before_it_starts(queue: FakeQueue) -> None:
+    queue.running = 1
     app = start()
     assert f"{BASE.steps} steps" in written(app) and "at most 60 s of computing time" in written(app)
-    assert "1 of 2 trainings run now; yours starts at once." in written(app) and shop.prepared == 1
-    shop.running, shop.waiting = 2, 3
+    assert "1 of 2 trainings run now; yours starts at once." in written(app) and queue.prepared == 1
+    queue.running, queue.waiting = 2, 3
     assert "2 of 2 trainings run now, 3 wait in the queue." in written(app.run())
-    for shop.soon, when in ((59.0, "less than a minute"), (61.0, "about 1 min"), (5700.0, "about 95 min")):
+    for queue.soon, when in ((59.0, "less than a minute"), (61.0, "about 1 min"), (5700.0, "about 95 min")):
         assert f"2 of 2 trainings run now, 3 wait; yours starts in {when}." in written(app.run())
 
 
@@ -119,11 +118,11 @@ def test_the_headline_says_what_the_recorded_run_learns_and_when() -> None:
     assert said not in written(press(start()))  # the picture shows live runs
 
 
-def test_a_preset_resets_earlier_changes(shop: Shop) -> None:
+def test_a_preset_resets_earlier_changes(queue: FakeQueue) -> None:
     app = start(heads="2", seed="9")
-    assert chosen(app, shop) == replace(BASE, heads=2, seed=9)
+    assert chosen(app, queue) == replace(BASE, heads=2, seed=9)
     app.button_group("training_preset").set_value("no-mask").run()
-    assert chosen(app, shop) == PRESETS["no-mask"] and "heads" not in address(app)
+    assert chosen(app, queue) == PRESETS["no-mask"] and "heads" not in address(app)
     assert app.number_input("training_heads").value == PRESETS["no-mask"].heads
 
 
@@ -156,7 +155,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("link, kind, fields", CHANGES, ids=[link for link, _, _ in CHANGES])
 def test_every_field_goes_into_the_link_and_comes_back(
-    shop: Shop, link: str, kind: str, fields: dict[str, Any]
+    queue: FakeQueue, link: str, kind: str, fields: dict[str, Any]
 ) -> None:
     """A typed value is in the address; the address opens the same experiment, and its seed gives the same result."""
     wanted = replace(BASE, **fields)
@@ -168,9 +167,9 @@ def test_every_field_goes_into_the_link_and_comes_back(
     widget.set_value(given).run()
     assert not app.exception and not messages(app)
     assert address(app)[name] == value
-    assert chosen(app, shop) == wanted
+    assert chosen(app, queue) == wanted
     again = start(**address(app))
-    assert not messages(again) and address(again) == address(app) and chosen(again, shop) == wanted
+    assert not messages(again) and address(again) == address(app) and chosen(again, queue) == wanted
 
 
 @pytest.mark.slow
@@ -182,11 +181,11 @@ def test_every_field_goes_into_the_link_and_comes_back(
      ("mask=perhaps", "causal", True), ("norm=<b>", "norm", "post"), ("task=x", "task", "reverse"),
      ("seed=9999999999999", "seed", 999_999), ("preset=none", "task", "reverse")],
 )  # fmt: skip
-def test_invalid_values_in_a_link_give_a_message(shop: Shop, asked: str, name: str, shown: Any) -> None:
+def test_invalid_values_in_a_link_give_a_message(queue: FakeQueue, asked: str, name: str, shown: Any) -> None:
     link, value = asked.split("=")
     app = start(**{link: value})
     assert f"The link asks for {link} " in messages(app) and "<b>" not in messages(app)
-    assert getattr(chosen(app, shop), name) == shown
+    assert getattr(chosen(app, queue), name) == shown
     assert not messages(app)  # said once, and the address is mended
     assert not messages(start(**address(app)))
 
@@ -203,17 +202,19 @@ def test_invalid_values_in_a_link_give_a_message(shop: Shop, asked: str, name: s
         ),
     ],
 )
-def test_invalid_fields_give_one_message_and_stay_typed(shop: Shop, params: dict[str, str], words: str) -> None:
+def test_invalid_fields_give_one_message_and_stay_typed(queue: FakeQueue, params: dict[str, str], words: str) -> None:
     app = start(**params)
     assert words in messages(app)
-    assert app.button("training_train").disabled and not shop.runs
+    assert app.button("training_train").disabled and not queue.runs
     for name, value in params.items():
         field = app.selectbox if name == "d_k" else app.number_input
         assert field(f"training_{name}").value == int(value) and address(app)[name] == value
 
 
 @pytest.mark.parametrize("name, typed, words", [("longest", 1000, "1 to 32"), ("alphabet", 1, "2 to 52")])
-def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(shop: Shop, name: str, typed: int, words: str) -> None:
+def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(
+    queue: FakeQueue, name: str, typed: int, words: str
+) -> None:
     """No run silently uses another number than the field shows."""
     app = start()
     field = app.number_input(f"training_{name}")
@@ -222,10 +223,10 @@ def test_a_typed_number_out_of_bounds_is_refused_and_stays_typed(shop: Shop, nam
     assert words in messages(app) and app.button("training_train").disabled
     assert app.number_input(f"training_{name}").value == typed
     app.number_input(f"training_{name}").set_value(10).run()
-    assert not messages(app) and getattr(chosen(app, shop), name) == 10
+    assert not messages(app) and getattr(chosen(app, queue), name) == 10
 
 
-def test_own_pairs_stay_in_the_session(shop: Shop) -> None:
+def test_own_pairs_stay_in_the_session(queue: FakeQueue) -> None:
     app = start(preset="own")
     assert "Paste your pairs" in written(app)
     typed = "a, b\n<b>c</b>"
@@ -234,21 +235,21 @@ def test_own_pairs_stay_in_the_session(shop: Shop) -> None:
     assert app.text_area("training_pairs").value == typed and app.button("training_train").disabled
     app.text_area("training_pairs").set_value(PAIRS).run()
     assert not messages(app) and "z" not in str({k: v for k, v in address(app).items() if k != "source"})
-    experiment = chosen(app, shop)
-    shop.runs[0].end()
+    experiment = chosen(app, queue)
+    queue.runs[0].end()
     assert [button.proto.label for button in app.run().get("download_button")] == ["Recipe"] and not app.exception
     assert experiment.task == "own" and len(experiment.pairs) == 20 and experiment.pairs[0] == ("xy", "z")
     assert start(**address(app)).text_area("training_pairs").value == ""  # another session has its own
 
 
-def test_fields_and_buttons_that_are_not_always_there(shop: Shop) -> None:
-    assert chosen(start(preset="shift", shift="5"), shop) == replace(PRESETS["shift"], shift=5)
+def test_fields_and_buttons_that_are_not_always_there(queue: FakeQueue) -> None:
+    assert chosen(start(preset="shift", shift="5"), queue) == replace(PRESETS["shift"], shift=5)
     app = start()
     assert "training_shift" not in [element.key for element in app.number_input]
     field = app.selectbox("training_d_k")
     assert field.options[:2] == ["d_model / heads", "1"] and field.value == 0
     assert {link.split("=")[0] for link, _, _ in CHANGES} | {"preset", "shift"} == set(form.OPTIONS)
-    shop.most = 0
+    queue.most = 0
     app = start()
     assert "This server does not train models" in written(app) and app.button("training_train").disabled
 
@@ -300,69 +301,69 @@ def test_a_run_that_was_trained_is_shown_and_the_recorded_one_is_a_press_away() 
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_fifth_run_replaces_the_oldest_one_that_ended(shop: Shop) -> None:
+def test_a_fifth_run_replaces_the_oldest_one_that_ended(queue: FakeQueue) -> None:
     """But never the first, which the others are compared with."""
     app = press(start())
     for _ in range(4):
-        command(app, shop.runs[-1], "again")
-    assert [run.experiment.seed for run in shop.runs] == [1, 2, 3, 4]
+        command(app, queue.runs[-1], "again")
+    assert [run.experiment.seed for run in queue.runs] == [1, 2, 3, 4]
     assert "You already have 4 runs that train or wait. Stop or remove one first." in messages(app)
-    shop.runs[0].end()
-    shop.runs[2].end()
+    queue.runs[0].end()
+    queue.runs[2].end()
     press(app)  # the seeds 1 to 4 are here
-    assert shop.runs[4].experiment.seed == 5
+    assert queue.runs[4].experiment.seed == 5
     kept_runs = [watched.run for watched in kept(app, runs.Runs).watched]
-    assert kept_runs == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
+    assert kept_runs == [queue.runs[0], queue.runs[1], queue.runs[3], queue.runs[4]]
     assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
 
-def test_the_same_experiment_is_not_queued_twice(shop: Shop) -> None:
+def test_the_same_experiment_is_not_queued_twice(queue: FakeQueue) -> None:
     """Before its run has ended; afterwards it is trained again, with the next seed."""
     app, sentence = press(start()), "This run waits or trains already, with seed {}. To train it again now, choose"
     assert not messages(app)
     for stage in ("waiting", "starting", "training", "paused"):
-        shop.runs[0].stage = stage
-        assert sentence.format(1) in messages(press(app)) and len(shop.runs) == 1
-    shop.runs[0].end()
+        queue.runs[0].stage = stage
+        assert sentence.format(1) in messages(press(app)) and len(queue.runs) == 1
+    queue.runs[0].end()
     press(app)
-    assert "The new run has seed 2." in messages(app) and len(shop.runs) == 2
-    assert sentence.format(2) in messages(press(app)) and len(shop.runs) == 2
+    assert "The new run has seed 2." in messages(app) and len(queue.runs) == 2
+    assert sentence.format(2) in messages(press(app)) and len(queue.runs) == 2
     app.number_input("training_seed").set_value(2).run()
-    assert sentence.format(2) in messages(press(app)) and len(shop.runs) == 2
+    assert sentence.format(2) in messages(press(app)) and len(queue.runs) == 2
     app.number_input("training_seed").set_value(7).run()
-    assert not messages(press(app)) and [run.experiment.seed for run in shop.runs] == [1, 2, 7]
+    assert not messages(press(app)) and [run.experiment.seed for run in queue.runs] == [1, 2, 7]
 
 
-def test_a_refused_run_gives_a_message_and_removes_no_other_run(shop: Shop) -> None:
+def test_a_refused_run_gives_a_message_and_removes_no_other_run(queue: FakeQueue) -> None:
     app = start()
     for _ in range(4):
         press(app)
-        shop.runs[-1].end()
-    shop.refuses = "the queue is full, 100 runs are waiting; try again in a few minutes"
+        queue.runs[-1].end()
+    queue.refuses = "the queue is full, 100 runs are waiting; try again in a few minutes"
     press(app)
     assert "The queue is full, 100 runs are waiting; try again in a few minutes." in messages(app)
-    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == queue.runs
 
 
-def test_commands_of_the_picture(shop: Shop) -> None:
+def test_commands_of_the_picture(queue: FakeQueue) -> None:
     app = press(start())
-    (run,) = shop.runs
+    (run,) = queue.runs
     for do in ("pause", "go", "stop"):
         command(app, run, do)
     assert run.told == ["pause", "go", "stop"]
     command(app, run, "again")
-    assert shop.runs[1].experiment == replace(run.experiment, seed=run.experiment.seed + 1)
-    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs
+    assert queue.runs[1].experiment == replace(run.experiment, seed=run.experiment.seed + 1)
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == queue.runs
     command(app, run, "remove")
-    assert [watched.run for watched in kept(app, runs.Runs).watched] == shop.runs[1:] and run.told[-1] == "stop"
+    assert [watched.run for watched in kept(app, runs.Runs).watched] == queue.runs[1:] and run.told[-1] == "stop"
     command(app, run, "stop")  # a run that is gone
-    command(app, shop.runs[1], "burn")
-    assert not app.exception and shop.runs[1].told == []
+    command(app, queue.runs[1], "burn")
+    assert not app.exception and queue.runs[1].told == []
 
 
-def test_a_run_that_ended_is_a_model_of_every_page(shop: Shop) -> None:
+def test_a_run_that_ended_is_a_model_of_every_page(queue: FakeQueue) -> None:
     app = press(start(preset="no-mask"))
-    (run,) = shop.runs
+    (run,) = queue.runs
     assert checkpoints(app.run()) == checkpoints(app) and "mine/reverse, no causal mask" not in checkpoints(app)
     run.end(zipped(base(), "x"))
     switch_page(app, "model").run()  # who looks at another page finds it there
@@ -377,23 +378,23 @@ def test_a_run_that_ended_is_a_model_of_every_page(shop: Shop) -> None:
     assert "mine/reverse, no causal mask" in checkpoints(app.run())
 
 
-def test_models_of_runs_that_were_stopped_evicted_or_damaged(shop: Shop) -> None:
+def test_models_of_runs_that_were_stopped_evicted_or_damaged(queue: FakeQueue) -> None:
     app = press(start())
-    shop.runs[0].end(zipped(base(), "x"), "stopped")
-    shop.runs[0].step = 77
+    queue.runs[0].end(zipped(base(), "x"), "stopped")
+    queue.runs[0].step = 77
     app.run()
     assert list(kept(app, session_models.OwnModels).models) == ["mine/reverse, 77 steps"]
     kept(app, session_models.OwnModels).models = {}  # evicted: it is opened again
-    follow(app, shop.runs[0], "lab")
+    follow(app, queue.runs[0], "lab")
     assert not app.exception and state_of(app).checkpoint == "mine/reverse, 77 steps"
-    shop.runs.clear()
-    app = trained(start(), shop, b"x")
+    queue.runs.clear()
+    app = trained(start(), queue, b"x")
     assert "The model of reverse cannot be opened: this file is not a complete zip" in messages(app)
     assert not app.exception and len(app.get("download_button")) == 1  # the recipe
 
 
-def test_a_link_to_a_run_of_another_session_gives_a_sentence(shop: Shop) -> None:
-    app = trained(start(), shop)
+def test_a_link_to_a_run_of_another_session_gives_a_sentence(queue: FakeQueue) -> None:
+    app = trained(start(), queue)
     before = state_of(app).checkpoint
     app.query_params["open"] = "<b>x</b>"
     switch_page(app, "lab").run()

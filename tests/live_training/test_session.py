@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,11 @@ from safetensors.torch import load
 from transformer.__main__ import main
 from transformer.checkpoints.archive import read_zip, zipped
 from transformer.inference.pretrained import open_files
-from transformer.live_training import recorder
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame
 from transformer.live_training.recipe import recipe_files, recipe_text
-from transformer.live_training.recorder import EXTRA_TOKENS
 from transformer.live_training.result import name_of, result_files
-from transformer.live_training.session import Session
+from transformer.live_training.session import EXTRA_TOKENS, Session
 from transformer.tracing.trace import KINDS
 
 pytestmark = pytest.mark.slow  # trains
@@ -113,7 +112,7 @@ def test_numbers_of_a_frame_are_those_of_the_model() -> None:
         if frame.exact is None:
             return
         model = session.trainer.pretrained()
-        unseen = session.recorder.unseen
+        unseen = session.unseen
         traces = [model.trace(*pair) for pair in unseen]  # one by one, without padding
         right = sum(model.translate(source).text == target for source, target in unseen)
         forced = sum(trace.logits.argmax(-1).tolist() == list(trace.target_out_ids) for trace in traces)
@@ -148,8 +147,8 @@ def test_the_example_was_not_trained_on() -> None:
         trained = {source for source, _ in session.trainer.pairs}
         assert not trained & {source for source, _ in session.opening.shown}
         assert session.opening.shown[0] == (session.opening.source, session.opening.target)
-        assert len(session.opening.source) == max(len(source) for source, _ in session.recorder.unseen)
-        assert session.opening.unseen == len(session.recorder.unseen)
+        assert len(session.opening.source) == max(len(source) for source, _ in session.unseen)
+        assert session.opening.unseen == len(session.unseen)
         assert session.opening.parameters == session.trainer.model.parameter_count()
 
 
@@ -159,7 +158,7 @@ def test_the_example_was_not_trained_on() -> None:
 def test_the_budget_is_computing_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a pause nor a busy machine takes any of it: what counts is the time on a core, here a second a step."""
     session = Session(SMALL)
-    monkeypatch.setattr(recorder.time, "process_time", lambda: float(session.trainer.step))
+    monkeypatch.setattr(time, "process_time", lambda: float(session.trainer.step))
     assert session.run(lambda frame: None, seconds=10.0) == "time" and session.trainer.step == 10
     assert session.last is not None and session.last.seconds == 10.0
 
@@ -180,7 +179,7 @@ def test_the_result_is_a_checkpoint_with_a_model_card(reason: str) -> None:
         assert torch.equal(dict(model.model.named_parameters())[name], parameter.detach().half().float()), name
     metrics = json.loads(files["metrics.json"])
     assert metrics["step"] == steps and metrics["sentences"] == session.opening.unseen
-    right = sum(model.translate(source).text == target for source, target in session.recorder.unseen)
+    right = sum(model.translate(source).text == target for source, target in session.unseen)
     assert metrics["exact"] == pytest.approx(right / session.opening.unseen, abs=0.1)  # in float16
     card = files["README.md"].decode()
     assert f"{steps} of 25 steps" in card and "toy" in card and "python -m transformer train --recipe" in card

@@ -1,4 +1,4 @@
-"""A workshop that trains nothing, for tests of the page: its runs stand where a test puts them."""
+"""A queue of trainings that trains nothing, for tests of the page: its runs are in the stage that a test gives them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame, Opening
-from transformer.live_training.workshop import WorkshopError
+from transformer.live_training.training_queue import QueueError
 
 
 @dataclass
 class Run:
-    """What `LiveRun` shows of itself, and what it was told."""
+    """The attributes of a `LiveRun`. told: the commands it got."""
 
     experiment: Experiment
     id: str
@@ -45,8 +45,8 @@ class Run:
         self.stage, self.reason, self.result, self.step = "done", reason, result, self.experiment.steps
 
 
-class Shop:
-    """A workshop that takes runs in and trains nothing."""
+class FakeQueue:
+    """A queue that takes runs in and trains nothing."""
 
     most, seconds, waiting, running = 2, 60.0, 0, 0
 
@@ -56,16 +56,16 @@ class Shop:
         self.refuses = ""
         self.soon: float | None = None
 
-    def begin(
-        self, experiment: Experiment, alive: Callable[[], bool], viewer: object = None, address: object = None
+    def submit(
+        self, experiment: Experiment, watched: Callable[[], bool], viewer: object = None, address: object = None
     ) -> Run:
-        assert alive()
+        assert watched()
         if self.refuses:
-            raise WorkshopError(self.refuses)
+            raise QueueError(self.refuses)
         self.runs.append(Run(experiment, f"{len(self.runs):012x}"))
         return self.runs[-1]
 
-    def wait(self, viewer: object = None, address: object = None) -> float | None:
+    def expected_wait(self, viewer: object = None, address: object = None) -> float | None:
         return self.soon if self.running >= self.most else 0.0
 
     def prepare(self) -> None:

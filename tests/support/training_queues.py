@@ -1,4 +1,4 @@
-"""Workshops of fake workers, for tests: what they are told, what is waited for, and that nothing is left of them."""
+"""Queues of fake workers, for tests: what they are told, what is waited for, and that nothing is left of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.support.processes import PATIENCE, children
-from transformer.live_training.live_run import LiveRun, Patience
-from transformer.live_training.workshop import Workshop
+from transformer.live_training import live_run, training_queue
+from transformer.live_training.live_run import LiveRun
+from transformer.live_training.training_queue import TrainingQueue
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = [sys.executable, "-S", "-E", str(ROOT / "tests" / "support" / "fake_worker.py")]
-QUICK = Patience(gone=0.3, start=60, silence=60, stop=60, pause=60, unused=60, look=0.02)
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Fake:
 
 
 LONG = Fake(steps=100_000, pause=0.01)  # ends when it is ended
-Start = Callable[..., Workshop]
+Start = Callable[..., TrainingQueue]
 
 
 def files() -> int:
@@ -54,33 +55,46 @@ _others: set[int] = set()  # processes that were there before: in a run of the w
 
 
 def workers() -> dict[int, str]:
-    """Process number -> state letter of the processes that a test's workshops started."""
+    """Process number -> state letter of the processes that a test's queues started."""
     return {number: state for number, state in children().items() if number not in _others}
 
 
 @contextlib.contextmanager
-def workshops() -> Iterator[Start]:
-    """Makes workshops of fake workers; afterwards no process, thread or pipe of them is left."""
+def training_queues() -> Iterator[Start]:
+    """Makes queues of fake workers; afterwards no process, thread or pipe of them is left.
+
+    unwatched, silent, pauses, spare: the limits in seconds, for all queues of a test.
+    """
     _others.clear()
     _others.update(children())
     gc.collect()
     open_files, threads = files(), {thread.name for thread in threading.enumerate()}
-    made: list[Workshop] = []
+    made: list[TrainingQueue] = []
+    with contextlib.ExitStack() as stack:
 
-    def make(most: int = 1, behaviour: str = "well", seconds: float = 1e5, **patience: float) -> Workshop:
-        kept = Patience(**{**QUICK.__dict__, **patience})
-        made.append(Workshop(most, seconds, [*FAKE, behaviour], kept))
-        return made[-1]
+        def limit(module: object, name: str, seconds: float) -> None:
+            stack.enter_context(mock.patch.object(module, name, seconds))
 
-    yield make
-    for one in made:
-        one.close()
-        assert (one.running, one.waiting, one._spare, one._checker, one._slots) == (0, 0, None, None, [])
+        def make(
+            most: int = 1, behaviour: str = "well", seconds: float = 1e5, unwatched: float = 0.3, silent: float = 60,
+            pauses: float = 60, spare: float = 60, command: list[str] | None = None,
+        ) -> TrainingQueue:  # fmt: skip
+            for name, value in (("UNWATCHED", unwatched), ("SILENT", silent), ("PAUSES", pauses)):
+                limit(live_run, name, value)
+            limit(training_queue, "SPARE_FOR", spare)
+            limit(training_queue, "CHECK_EVERY", 0.02)
+            made.append(TrainingQueue(most, seconds, command or [*FAKE, behaviour]))
+            return made[-1]
+
+        yield make
+        for queue in made:
+            queue.close()
+            assert (queue.running, queue.waiting, queue._spare, queue._checker) == (0, 0, None, None)
     # Files and threads of other tests of this process may have ended meanwhile.
     assert not workers() and files() <= open_files and {thread.name for thread in threading.enumerate()} <= threads
 
 
-def here() -> bool:
+def watched() -> bool:
     return True
 
 
