@@ -10,6 +10,7 @@ export class Picture {
   spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" }); // for screen readers
   // options: of followLook
   constructor(parent, element, options = { fitsWindow: true }) {
+    this.root = parent;
     this.element = element;
     const retheme = () => this.theme && readTheme(element).key !== this.theme.key && this.draw();
     this.look = followLook(element, retheme, () => this.resized(), options);

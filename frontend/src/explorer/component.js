@@ -11,7 +11,7 @@ const FEEDS = ["headscope.pack", "headscope.feed"];
 const FORMATION = ["headscope.recorded", "headscope.pick"];
 
 export default function (component) {
-  const { leave } = keepMounted(component, (parent, mounted) => {
+  return keepMounted(component, (parent, mounted) => {
     const handles = { component: mounted };
     const explorer = mountExplorer(parent, {
       onState: (state) => handles.component.setStateValue("view", state),
@@ -33,8 +33,7 @@ export default function (component) {
       explorer.destroy();
     };
     return handles;
-  });
-  return leave;
+  }).leave;
 }
 
 // Whether the engine draws what a pack of Python is about.

@@ -5,7 +5,7 @@ export function measureRoom(explorer) {
   const { element, panels, theme, state, model } = explorer;
   const unit = theme.size / 15;
   const narrow = element.classList.contains("hs-narrow");
-  const host = element.parentNode.host || element.parentNode;
+  const host = explorer.root.host || explorer.root;
   const above = Math.min(documentTop(host), window.innerHeight * 0.4);
   // A page can reserve space below the explorer with the variable --hs-below (pixels).
   const below = parseFloat(getComputedStyle(element).getPropertyValue("--hs-below")) || 10;

@@ -245,7 +245,4 @@ export class Formation extends PlainView {
   }
 }
 
-export default function (component) {
-  const { leave } = keepMounted(component, (parent) => new Formation(parent));
-  return leave;
-}
+export default (component) => keepMounted(component, (parent) => new Formation(parent)).leave;

@@ -7,7 +7,7 @@ import { appLive } from "../live/live.js";
 const FEEDS = ["before", "after", "says", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);
 
 export default function (component) {
-  const { leave } = keepMounted(component, (parent) => {
+  return keepMounted(component, (parent) => {
     const handles = {};
     const lab = new Lab(parent, (state) => handles.component.setStateValue("lab", state));
     const follow = liveLab(lab, appLive());
@@ -18,6 +18,5 @@ export default function (component) {
       lab.destroy();
     };
     return handles;
-  });
-  return leave;
+  }).leave;
 }

@@ -6,7 +6,7 @@ import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 const FEEDS = ["headscope.training_feed"];
 
 export default function (component) {
-  const { leave } = keepMounted(component, (parent, mounted) => {
+  return keepMounted(component, (parent, mounted) => {
     const handles = { component: mounted }; // a pack that is here already may be answered at once
     const view = new TrainingView(parent, (name, value) => handles.component.setTriggerValue(name, value));
     const stop = listenToFeeds(FEEDS, (bytes) => view.take(bytes));
@@ -15,6 +15,5 @@ export default function (component) {
       view.destroy();
     };
     return handles;
-  });
-  return leave;
+  }).leave;
 }

@@ -89,7 +89,7 @@ export class Why extends PlainView {
     this.own = mark(d_k, "why-here", "");
     const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
     const again = () => this.tell(0, { draw: (this.data.seed + 1) % this.data.draws });
-    const draw = buttonEl({ class: "hs-press why-again", "data-testid": "why-again", click: again }, this.t("again"));
+    const draw = buttonEl({ class: "hs-press", "data-testid": "why-again", click: again }, this.t("again"));
     this.hint(draw, () => [this.t("again_term")]);
     const save = savingMenu(this, "why-save", () => this.savedRandom());
     const saveOwn = savingMenu(this, "why-own-save", () => this.savedOwn());
