@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,12 @@ def test_in_a_checkout_the_app_is_at_the_root() -> None:
     assert (paths.app_folder() / "pages" / "app.py").is_file()
     assert (paths.app_folder() / "pages" / ".streamlit" / "config.toml").is_file()
     assert paths.checkpoint_folders() == [ROOT / "checkpoints"]
+
+
+def test_no_package_of_others_is_in_the_repository() -> None:
+    """What pip downloads into the folder where it is started is ignored, but was committed once."""
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert not [name for name in tracked.splitlines() if name.endswith((".whl", ".tar.gz", ".tgz", ".egg"))]
 
 
 def test_in_an_installed_package_the_app_is_inside_it(installed: Path) -> None:
