@@ -138,9 +138,8 @@ def test_every_role_has_short_words_and_a_colour() -> None:
                 name = cell_names()[role]
                 assert meaning.startswith(name) and len(name) <= 6  # letters that a cell has room for on a phone
     css = (ROOT / "frontend" / "src" / "headgrid" / "headgrid.css").read_text(encoding="utf-8")
-    light, dark = css.split('[data-theme="dark"]')
     for name, colours in ROLE.items():
-        assert f"--{name}: {colours['light']};" in light and f"--{name}: {colours['dark']};" in dark
+        assert f'[data-tone="{name}"] {{ --tone: light-dark({colours["light"]}, {colours["dark"]}); }}' in css
 
 
 @pytest.mark.parametrize(
