@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LISTED = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False)
 DOCUMENTS = [ROOT / name for name in LISTED.stdout.split()] or sorted(ROOT.glob("*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+FILE = re.compile(r"`((?:pages|transformer|frontend|tests|recipes|benchmarks|findings|lessons)/[\w/.-]*\.\w+)`")
 INDEX = ROOT / "transformer" / "model" / "README.md"
 
 
@@ -49,6 +50,13 @@ def test_links_between_files_lead_to_files(document: Path) -> None:
         if path and not path.startswith("/") and not (document.parent / path).exists():
             missing.append(target)
     assert not missing
+
+
+def test_files_that_documents_name_exist() -> None:
+    named = {
+        name: document.name for document in DOCUMENTS for name in FILE.findall(document.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 50 and {name: where for name, where in named.items() if not (ROOT / name).exists()} == {}
 
 
 def test_every_function_of_the_equation_index_exists() -> None:

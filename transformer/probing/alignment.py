@@ -27,7 +27,6 @@ from transformer.analysis.alignment import (
 from transformer.attribution.vectors import transformed
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import InputError, Pretrained
-from transformer.probing.probes import gold_pairs as gold_pairs  # public here
 from transformer.text.batching import bucket
 from transformer.texts import UserError, any_of
 from transformer.tracing.batch import trace_batch
