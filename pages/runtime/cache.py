@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import itertools
 import os
 import threading
 import time
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -21,10 +22,11 @@ from pages.runtime.queue import MODEL_QUEUE, Rate, let_give_way
 from pages.runtime.shared import SharedCache, identity, owner_of, register, shared
 from pages.runtime.streamlit import keep_house, shorten_garbage_collection
 from pages.runtime.texts import readable_text
+from transformer.checkpoints import importers
 from transformer.inference.pretrained import OutsideWarning, Pretrained, Translation
 from transformer.inference.speed import reorder
 from transformer.interventions.sets import Interventions
-from transformer.paths import checkpoint_folders
+from transformer.paths import VARIABLE, checkpoint_folders
 from transformer.tracing.finite import NotFiniteError
 from transformer.tracing.trace import Trace
 
@@ -39,14 +41,22 @@ MOST_FILES = 200  # of a checkpoint's folder; the bundled ones have eight
 
 @dataclass(frozen=True)
 class _Listing:
-    """What `checkpoints` found. until: the time up to which it is used; folders: each with its last change."""
+    """What `checkpoints` found. until: the time up to which it is used; folders: each with its last change; languages:
+    of those that were asked for."""
 
     until: float
     folders: tuple[tuple[str, int], ...]
     found: Mapping[str, Path]
+    languages: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 _listed = _Listing(0.0, (), {})
+
+
+@functools.cache
+def _folders(named: str) -> Sequence[Path]:
+    """The folders that are searched, for this value of HEADSCOPE_CHECKPOINTS; they are asked for ten times in a run."""
+    return checkpoint_folders()
 
 
 def _changed(folder: Path) -> int:
@@ -65,7 +75,7 @@ def checkpoints() -> Mapping[str, Path]:
     """
     global _listed
     extra = os.environ.get("HEADSCOPE_CHECKPOINT", "")
-    searched = ((extra, 0), *((str(folder), _changed(folder)) for folder in checkpoint_folders()))
+    searched = ((extra, 0), *((str(folder), _changed(folder)) for folder in _folders(os.environ.get(VARIABLE, ""))))
     if _listed.folders != searched or time.monotonic() > _listed.until:
         folders = {name: path for name, path in transformer.available().items() if name == readable_text(name)}
         if extra and extra not in folders:
@@ -73,6 +83,14 @@ def checkpoints() -> Mapping[str, Path]:
             folders = {path.resolve().name or extra: path, **folders}
         _listed = _Listing(time.monotonic() + LIST_AGAIN, searched, folders)
     return _listed.found
+
+
+def languages_of(name: str) -> tuple[str, str] | None:
+    """Source and target of a checkpoint, which is not opened for it; None if there is none of this name."""
+    path, known = checkpoints().get(name), _listed.languages
+    if path is not None and name not in known:
+        known[name] = importers.languages_of(path)
+    return known.get(name)
 
 
 def stamp(path: str) -> str:

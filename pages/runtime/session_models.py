@@ -18,7 +18,6 @@ from pages.runtime.queue import let_give_way
 from pages.runtime.session import from_session
 from pages.runtime.shared import SharedCache, identity, owner_of, register
 from pages.runtime.texts import readable_text
-from transformer.checkpoints import importers
 from transformer.checkpoints.archive import read_zip
 from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.languages import SPOKEN, two_languages
@@ -169,9 +168,8 @@ def load(name: str) -> Pretrained:
 
 def languages_of(name: str) -> tuple[str, str] | None:
     """Source and target of a model of this list; a shared one is not opened for it. None if there is no such model."""
-    path = cache.checkpoints().get(name)
-    if path is not None and name not in own_models():
-        return importers.languages_of(path)
+    if (found := cache.languages_of(name)) is not None and name not in own_models():
+        return found
     try:
         return load(name).languages
     except CheckpointError:
@@ -180,8 +178,7 @@ def languages_of(name: str) -> tuple[str, str] | None:
 
 def title(name: str) -> str:
     """The name for readers: "en-de: English → German", "en-de without 12 heads"."""
-    path = cache.checkpoints().get(name)
-    if path is not None and (languages := importers.languages_of(path)) != UNNAMED:
+    if (languages := cache.languages_of(name) or UNNAMED) != UNNAMED:
         source, target = map(translate, languages)
         return _("{name}: {source} → {target}").format(name=name, source=source, target=target)
     try:
