@@ -3,25 +3,28 @@
     python -m recipes.ko_en.text train.tsv test.tsv runs/ko-en.tsv runs/ko-en.dev.tsv
 
 Of our own pairs the first English comes TIMES times and every other accepted one once. The same sentence in other
-styles of Korean (`styles.py`, which needs kiwipiepy) comes with the first English, once. Left out is every pair whose
-Korean is, whatever its spaces and punctuation, in Tatoeba's test text or in the lists that measure the model
-(benchmarks/ko-en.tsv, benchmarks/ko-en-outside.tsv). Every EVERY-th of our own pairs goes to the validation text.
+styles of Korean (`styles.py`, which needs kiwipiepy) comes with the first English, once; so do SWAPS of every sentence
+that allows other words, and FILLINGS of every frame (`combine.py`). Left out is every pair whose Korean is, whatever
+its spaces and punctuation, in Tatoeba's test text or in the lists that measure the model (benchmarks/ko-en.tsv,
+benchmarks/ko-en-outside.tsv). Every EVERY-th of our own pairs goes to the validation text.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from recipes.ko_en.check import FOLDER, make_kiwi, read_table
+from recipes.ko_en.combine import filled, swapped
 from recipes.ko_en.styles import restyled
 from transformer.files import write_whole
 from transformer.training.data import Pair, read_pairs
 
-TIMES, EVERY = 3, 50
+TIMES, EVERY, SWAPS, FILLINGS, SEED = 3, 50, 5, 15, 1
 LISTS = [FOLDER.parents[1] / "benchmarks" / name for name in ("ko-en.tsv", "ko-en-outside.tsv")]
 
 
@@ -46,9 +49,10 @@ def texts(
     tatoeba: Sequence[Pair],
     held_out: set[str],
     in_styles: Callable[[str, Sequence[str]], Iterable[str]],
+    frames: Sequence[Sequence[str]] = (),
 ) -> tuple[list[Pair], list[Pair]]:
     """Pairs to train on, and to validate with. held_out: bare Korean that must be in neither; in_styles: gives a
-    sentence with its translations in other styles."""
+    sentence with its translations in other styles; frames: Korean and English with places to fill."""
     kept = [columns for columns in own if bare(columns[0]) not in held_out]
     validation = kept[::EVERY]
     unseen = held_out | {bare(columns[0]) for columns in validation}
@@ -56,7 +60,11 @@ def texts(
     train = [(korean, english) for korean, first, *others in taught for english in [*[first] * TIMES, *others]]
     known = unseen | {bare(columns[0]) for columns in taught}
     styled = [(other, english[0]) for korean, *english in taught for other in in_styles(korean, english)]
-    train += [pair for pair in styled if bare(pair[0]) not in known]
+    draw = random.Random(SEED)
+    swaps = [swapped(korean, english, draw) for korean, english, *_ in taught for _ in range(SWAPS)]
+    fillings = [filled(korean, english, draw) for korean, english in frames for _ in range(FILLINGS)]
+    made = dict.fromkeys([*filter(None, swaps), *fillings])
+    train += [pair for pair in (*styled, *made) if bare(pair[0]) not in known]
     train += [pair for pair in tatoeba if bare(pair[0]) not in unseen]
     return train, [(columns[0], columns[1]) for columns in validation]
 
@@ -75,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         read_pairs(options.train),
         held_out,
         lambda korean, english: restyled(korean, english, kiwi, verbs).values(),
+        [line.split("\t") for line in (FOLDER / "frames.tsv").read_text(encoding="utf-8").splitlines()],
     )
     for path, pairs in zip((options.output, options.validation), found, strict=True):
         write_whole(path, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
