@@ -6,14 +6,13 @@ import functools
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.inference.test_search import lively_model
-from tests.support.build import tiny_pretrained, tiny_tokenizer
+from tests.support.build import tiny_model, tiny_pretrained, tiny_tokenizer
 from tests.support.reference import COMBINED, OPEN
 from transformer.analysis.attention import check
 from transformer.inference.pretrained import Pretrained
@@ -99,7 +98,16 @@ def naive_beam(
 
 @functools.cache
 def writer() -> Pretrained:
-    return replace(tiny_pretrained(), model=lively_model(2, vocab_size=len(tiny_tokenizer())))
+    """A random model that writes different pieces and ends at different steps, as in `tests.inference.test_search`."""
+    model = tiny_model(seed=2, vocab_size=len(tiny_tokenizer()))
+    last = model.decoder[-1].feed_forward_residual.norm
+    last.weight.copy_(torch.randn(last.weight.shape, generator=torch.Generator().manual_seed(2)))
+    for name, parameter in model.named_parameters():
+        if "cross_attention" in name:
+            parameter *= 3
+    model.positions.table *= 3
+    model.embedding.weight[3] *= 3
+    return Pretrained("writer", Path("writer"), model, tiny_tokenizer(), ("a", "b"), {})
 
 
 def test_the_writer_ends_some_sentences_and_not_others() -> None:
