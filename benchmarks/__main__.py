@@ -11,7 +11,7 @@ import transformer
 from benchmarks import report
 
 README = Path(__file__).parent / "README.md"
-PARTS = ("trace", "page", "server", "job", "room", "training", "decoding", "many", "typed", "attribution")
+PARTS = ("trace", "page", "server", "room", "decoding", "typed", "attribution")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -7,12 +7,9 @@ import contextlib
 import itertools
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -25,7 +22,7 @@ from benchmarks.timing import cell, ratio, threads
 from tests.browser.find import FLAGS, find_browser
 from tests.support.processes import sample
 from tests.support.sentences import pairs, typed
-from tests.support.server import App, free_port, running
+from tests.support.server import App, hosted, running
 from transformer.inference.pretrained import Pretrained
 from transformer.web.folder import ENGINE
 from transformer.web.site import write_site
@@ -60,23 +57,6 @@ def open_time(page: Page, address: str) -> float:
     """Milliseconds from asking for the page until its first picture."""
     page.goto(address, wait_until="commit")
     return page.wait_for_function("stopwatch.first").json_value()
-
-
-@contextlib.contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """A plain host for static files, without compression. Gives its address."""
-    port = free_port()
-    command = [sys.executable, "-m", "http.server", str(port), "--directory", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        while True:
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/"):
-                break
-            time.sleep(0.05)
-        yield f"http://localhost:{port}/"
-    finally:
-        process.terminate()
-        process.wait()
 
 
 class Screen:
@@ -138,7 +118,7 @@ def typing(browser: Browser, app: App, model: Pretrained, rounds: dict[int, int]
         load(),
     )
     heads = model.config.encoder_layers * model.config.heads
-    with tempfile.TemporaryDirectory() as place, serving(Path(place)) as address, threads(1):
+    with tempfile.TemporaryDirectory() as place, hosted(Path(place)) as address, threads(1):
         peer.put_libraries(Path(place))
         theirs = context(browser, f"window.expectedHeads = {heads}")
         for tokens, count in rounds.items():
@@ -213,7 +193,7 @@ def site(browser: Browser, app: App, model: Pretrained) -> Table:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "site"
         write_site(folder, [model])
-        with serving(folder) as address:
+        with hosted(folder) as address:
             visitor = context(browser)
             page, sizes = visitor.new_page(), list[int]()
             session = visitor.new_cdp_session(page)

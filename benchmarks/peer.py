@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.bertviz import html
 from transformer.tracing.trace import Trace
 
 FOLDER = Path(sys.prefix) / "benchmarks"  # what npm fetches
@@ -42,4 +41,12 @@ def local(text: str) -> str:
 
 
 def write(trace: Trace, file: Path) -> None:
-    file.write_text(local(html(trace)), encoding="utf-8")
+    """Every head of every kind of attention, as a person would ask BertViz for it."""
+    from bertviz.model_view import model_view
+
+    kinds = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
+    # One tensor a layer, [1, head, query, key].
+    weights = {f"{name}_attention": [w[None] for w in trace.attention(kind).weights] for name, kind in kinds.items()}
+    tokens = {"encoder_tokens": list(trace.source_tokens), "decoder_tokens": list(trace.target_in)}
+    page = model_view(**weights, **tokens, html_action="return").data
+    file.write_text(local(page), encoding="utf-8")

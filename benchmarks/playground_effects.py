@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -51,95 +50,58 @@ SAYS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Measured:
-    """One run: its numbers, and seconds of a core that training and recording took."""
-
-    numbers: Numbers
-    training: float
-    all: float
-
-
-def measure(experiment: Experiment) -> Measured:
+def measure(experiment: Experiment) -> Numbers:
     """Train it, with everything recorded."""
-    began, training = time.process_time(), 0.0
     session, frames = Session(experiment), list[Frame]()
-    update = session.trainer._update
-
-    def timed(batch: Any) -> tuple[float, int]:
-        nonlocal training
-        before = time.process_time()
-        found = update(batch)
-        training += time.process_time() - before
-        return found
-
-    session.trainer._update = timed  # type: ignore[method-assign]
     session.run(frames.append)
-    return Measured(numbers(session.opening, frames), training, time.process_time() - began)
+    return numbers(session.opening, frames)
 
 
-def load(folder: Path, name: str, seed: int) -> Measured:
-    """The measured numbers of a preset with a seed, from the folder if they are there."""
+def load(folder: Path, name: str, seed: int) -> Numbers:
+    """The numbers of a preset with a seed, from the folder if they are there."""
     experiment = dataclasses.replace(PRESETS[name], seed=seed)
     path = folder / f"{name}-{seed}.json"
     wanted = experiment.to_dict()
     if path.is_file():
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["experiment"] == wanted:
-            return Measured(Numbers(**kept["numbers"]), kept["training"], kept["all"])
+            return Numbers(**kept["numbers"])
     found = measure(experiment)
-    table = {"experiment": wanted, **dataclasses.asdict(found)}
+    table = {"experiment": wanted, "numbers": dataclasses.asdict(found)}
     write_whole(path, (json.dumps(table, indent=1) + "\n").encode())
     return found
 
 
-def agreement(name: str, found: dict[str, list[Measured]]) -> tuple[str, str, str]:
+def agreement(name: str, found: dict[str, list[Numbers]]) -> tuple[str, str, str]:
     """What is expected of a preset beside its partner, where, and how many seeds agree."""
     other = PARTNERS.get(name)
     if other is None:
         return "", "", ""
     key, forward = prediction(PRESETS[other], PRESETS[name])
     section = PREDICTIONS[key][0] if key else ""
-    verdicts = [
-        judged(key, forward, ours.numbers, theirs.numbers)
-        for ours, theirs in zip(found[other], found[name], strict=True)
-    ]
+    verdicts = [judged(key, forward, *pair) for pair in zip(found[other], found[name], strict=True)]
     if not key:
         return SAYS[key], section, ""
     said = {True: "as expected", False: "not as expected", None: "undecided"}
     counts = {said[value]: verdicts.count(value) for value in (True, False, None)}
-    return (
-        SAYS[key],
-        section,
-        ", ".join(f"{count} of {len(verdicts)} {word}" for word, count in counts.items() if count),
-    )
+    here = ", ".join(f"{count} of {len(verdicts)} {word}" for word, count in counts.items() if count)
+    return SAYS[key], section, here
 
 
-def as_table(one: Measured) -> dict[str, Any]:
-    """For JSON, without what the clock said: others may have used the machine."""
-    table = dataclasses.asdict(one)
-    del table["numbers"]["seconds"]
-    return table
-
-
-def stored() -> dict[str, list[Measured]]:
-    """The measured numbers of every preset, as docs/playground.json has them."""
+def stored() -> dict[str, list[Numbers]]:
+    """The numbers of every preset, as docs/playground.json has them."""
     kept = json.loads(TABLE.read_text(encoding="utf-8"))["presets"]
-    return {
-        name: [Measured(Numbers(seconds=None, **run["numbers"]), run["training"], run["all"]) for run in runs]
-        for name, runs in kept.items()
-    }
+    return {name: [Numbers(seconds=None, **one) for one in runs] for name, runs in kept.items()}
 
 
-def rows(found: dict[str, list[Measured]]) -> str:
+def rows(found: dict[str, list[Numbers]]) -> str:
     """The table as Markdown."""
     lines = [
         "| preset | beside | exact, % | teacher-forced, % | loss | 95% exact at step | entropy, before and after | "
         "the paper expects | section | here |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, runs in found.items():
-        many = [one.numbers for one in runs]
+    for name, many in found.items():
         expects, section, here = agreement(name, found)
         before = spread([one.entropy_first for one in many], ".2f")
         after = spread([one.entropy for one in many], ".2f")
@@ -160,14 +122,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
-    found: dict[str, list[Measured]] = {}
+    found: dict[str, list[Numbers]] = {}
     for name in options.only:
         found[name] = []
         for seed in SEEDS:
             found[name].append(one := load(options.output, name, seed))
             print(f"{name}, seed {seed}: {one}", flush=True)
     if len(found) == len(PRESETS):
-        plain = {name: [as_table(one) for one in runs] for name, runs in found.items()}
+        plain = {name: [dataclasses.asdict(one) for one in many] for name, many in found.items()}
+        for one in itertools.chain(*plain.values()):
+            del one["seconds"]  # others may have used the machine
         write_whole(TABLE, (json.dumps({"seeds": SEEDS, "presets": plain}, indent=1) + "\n").encode())
     return 0
 

@@ -13,9 +13,10 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.report import Table
 from transformer.analysis.tokens import repeats
@@ -34,6 +35,7 @@ GROUP = re.compile(r"\{(?:(\d):)?([^{}]*)\}")
 OWN = FOLDER.parent / "recipes" / "en-de.own.tsv"  # our own training pairs
 NEAR = 0.75  # overlap of words
 WORD = re.compile(r"[^\W\d_]+")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,13 @@ def rows(name: str) -> list[list[str]]:
 
 def listed(name: str) -> list[Typed]:
     """The sentences of a file beside this module; one without translations is to be copied."""
-    return [
-        Typed(
-            kind,
-            source,
-            frozenset(text for each in accepted for one in each.split(" || ") for text in expand(one))
-            or frozenset({source}),
+    found = []
+    for kind, source, *accepted in rows(name):
+        templates = [one for each in accepted for one in each.split(" || ")]
+        found.append(
+            Typed(kind, source, frozenset(text for one in templates for text in expand(one)) or frozenset({source}))
         )
-        for kind, source, *accepted in rows(name)
-    ]
+    return found
 
 
 def typed_list() -> list[Typed]:
@@ -163,22 +163,30 @@ def written(model: Pretrained, sources: list[str], beam: int = 1) -> list[str]:
     return [one.text for one in model.translate_all(sources, beam)]
 
 
+def by_kind(kinds: Iterable[str], results: Iterable[Result]) -> dict[str, list[Result]]:
+    """The results of each kind, and of all together."""
+    found: dict[str, list[Result]] = {}
+    for kind, result in zip(kinds, results, strict=True):
+        found.setdefault(kind, []).append(result)
+    return {**found, "all": [result for results in found.values() for result in results]}
+
+
+def share(count: int, of: int) -> str:
+    return f"{count} ({count / max(1, of):.0%})"
+
+
 def sentences_table(title: str, model: Pretrained, sentences: list[Typed]) -> Table:
     sources = [sentence.source for sentence in sentences]
-    greedy, searched = written(model, sources), written(model, sources, BEAMS)
     table = Table(title, ("kind", "sentences", "greedy", f"beam {BEAMS}", "run away", "made-up words"))
-    found: dict[str, list[tuple[bool, bool, bool, list[str]]]] = {}
-    for sentence, first, best in zip(sentences, greedy, searched, strict=True):
-        found.setdefault(sentence.kind, []).append((
-            first in sentence.accepted, best in sentence.accepted, runs_away(model, sentence.source, first),
-            made_up(sentence, first),
-        ))  # fmt: skip
-    found["all"] = [result for results in list(found.values()) for result in results]
-    for kind, results in found.items():
+    found = [
+        (first in one.accepted, best in one.accepted, runs_away(model, one.source, first), made_up(one, first))
+        for one, first, best in zip(sentences, written(model, sources), written(model, sources, BEAMS), strict=True)
+    ]
+    for kind, results in by_kind([sentence.kind for sentence in sentences], found).items():
         right, with_beams, away = (sum(result[place] for result in results) for place in range(3))
         invented = [word for *_, words in results for word in words]
         good = right >= RIGHT * len(results) and not away and not invented if kind == "all" else None
-        shares = (f"{count} ({count / len(results):.0%})" for count in (right, with_beams))
+        shares = (share(count, len(results)) for count in (right, with_beams))
         table.add(kind, len(results), *shares, away, len(invented) if kind == "all" else " ".join(invented), good=good)
     table.notes.append(
         f"Wanted of greedy decoding: {RIGHT:.0%}, none that runs away (a block of tokens more than "
@@ -218,7 +226,7 @@ def near_table(model: Pretrained, sentences: list[Typed]) -> Table:
     for sentence, translation in zip(sentences, translations, strict=True):
         found[near(sentence, pairs)].append(translation in sentence.accepted)
     for like, right in found.items():
-        table.add("yes" if like else "no", len(right), f"{sum(right)} ({sum(right) / max(1, len(right)):.0%})")
+        table.add("yes" if like else "no", len(right), share(sum(right), len(right)))
     table.notes.append(
         "Like it: the pair's target is an accepted translation, or its source shares most words with the sentence "
         f"(F1 of at least {NEAR:g}), both without case and punctuation."
@@ -226,39 +234,32 @@ def near_table(model: Pretrained, sentences: list[Typed]) -> Table:
     return table
 
 
-def names_table(model: Pretrained, names: list[list[str]]) -> Table:
-    table = Table(
-        "Names that are not in the training text: copied letter by letter", ("kind", "names", "greedy", f"beam {BEAMS}")
-    )
-    sources = [source for _kind, _name, source in names]
-    found: dict[str, list[tuple[bool, bool]]] = {}
-    for (kind, name, _), first, best in zip(
-        names, written(model, sources), written(model, sources, BEAMS), strict=True
-    ):
-        found.setdefault(kind, []).append((copied(name, first), copied(name, best)))
-    found["all"] = [result for results in list(found.values()) for result in results]
-    for kind, results in found.items():
-        right, with_beams = (sum(result[place] for result in results) for place in range(2))
-        table.add(
-            kind, len(results), f"{right} ({right / len(results):.0%})",
-            f"{with_beams} ({with_beams / len(results):.0%})",
-            good=right >= COPIED * len(results) if kind == "all" else None,
-        )  # fmt: skip
-    table.notes.append(f"Wanted: {COPIED:.0%} with greedy decoding.")
+def shares_table(title: str, things: str, wanted: float, kinds: list[str], ways: dict[str, list[bool]]) -> Table:
+    """How many of each kind are right by each way of decoding. wanted: the share of greedy decoding, the first way."""
+    table = Table(title, ("kind", things, *ways))
+    for kind, results in by_kind(kinds, zip(*ways.values(), strict=True)).items():
+        counts = [sum(way) for way in zip(*results, strict=True)]
+        good = counts[0] >= wanted * len(results) if kind == "all" else None
+        table.add(kind, len(results), *(share(count, len(results)) for count in counts), good=good)
+    table.notes.append(f"Wanted: {wanted:.0%} with greedy decoding.")
     return table
+
+
+def names_table(model: Pretrained, names: list[list[str]]) -> Table:
+    kinds, copies, sources = map(list, zip(*names, strict=True))
+    ways = {
+        way: list(map(copied, copies, written(model, sources, beams)))
+        for way, beams in (("greedy", 1), (f"beam {BEAMS}", BEAMS))
+    }
+    title = "Names that are not in the training text: copied letter by letter"
+    return shares_table(title, "names", COPIED, kinds, ways)
 
 
 def exact_table(model: Pretrained, title: str, sentences: list[Typed], wanted: float) -> Table:
-    table = Table(f"{title}: exactly one of the accepted translations", ("kind", "inputs", "greedy"))
-    found: dict[str, list[bool]] = {}
-    for sentence, translation in zip(sentences, written(model, [one.source for one in sentences]), strict=True):
-        found.setdefault(sentence.kind, []).append(translation in sentence.accepted)
-    found["all"] = [right for results in list(found.values()) for right in results]
-    for kind, results in found.items():
-        good = sum(results) >= wanted * len(results) if kind == "all" else None
-        table.add(kind, len(results), f"{sum(results)} ({sum(results) / len(results):.0%})", good=good)
-    table.notes.append(f"Wanted: {wanted:.0%} with greedy decoding.")
-    return table
+    title, kinds = f"{title}: exactly one of the accepted translations", [sentence.kind for sentence in sentences]
+    translations = written(model, [one.source for one in sentences])
+    right = [text in one.accepted for one, text in zip(sentences, translations, strict=True)]
+    return shares_table(title, "inputs", wanted, kinds, {"greedy": right})
 
 
 def joined_table(model: Pretrained, sources: list[str]) -> Table:

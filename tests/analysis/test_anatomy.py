@@ -1,4 +1,6 @@
-"""Every step of every sub-layer follows from the one before it, in every kind of model and under every switch."""
+"""The steps of the ends and their order, in every kind of model and under every switch, and what is refused.
+
+tests/view/test_anatomy_number.py computes every number of every step again from those that it comes from."""
 
 from __future__ import annotations
 
@@ -9,21 +11,17 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from tests.support.anatomy import LAYERS, SWITCHES, tiny, traced
 from tests.support.build import PAIRWISE, variant_name
 from transformer.analysis.anatomy import (
     LIKELIEST,
-    AttentionSteps,
     EmbeddingSteps,
-    FeedForwardSteps,
     OutputSteps,
     attention_steps,
     embedding_steps,
     feed_forward_steps,
-    matrices,
     output_steps,
     places,
     predictions,
@@ -31,7 +29,6 @@ from transformer.analysis.anatomy import (
 )
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import NONE
-from transformer.model.config import ModelConfig
 from transformer.model.tap import SIDES
 from transformer.tracing.trace import Trace
 
@@ -40,7 +37,6 @@ APART = {**MARIAN, "embedding_scale": False, "tied_output": False, "target_vocab
 MODELS = [*PAIRWISE, MARIAN, APART]
 # Every model with everything switched, and with one of the switches alone.
 CASES = [(changes, "everything") for changes in MODELS] + list(zip(MODELS, itertools.cycle(SWITCHES), strict=False))
-ACTIVE = {"relu": lambda x: x.clamp(min=0), "gelu": F.gelu, "swish": lambda x: x / (1 + (-x).exp())}
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{variant_name(case[0])}-{case[1]}")
@@ -57,80 +53,6 @@ def same(found: Tensor, expected: Tensor) -> None:
     finite = expected[expected.isfinite()]
     size = max(1.0, float(finite.abs().max())) if finite.numel() else 1.0
     torch.testing.assert_close(found.double(), expected.double(), rtol=0, atol=1e-5 * size)
-
-
-def normalised(rows: Tensor, one: AttentionSteps | FeedForwardSteps) -> Tensor:
-    assert one.gamma is not None and one.mean is not None and one.deviation is not None and one.beta is not None
-    return one.gamma * (rows - one.mean[:, None]) / one.deviation[:, None] + one.beta
-
-
-def check_frame(one: AttentionSteps | FeedForwardSteps, config: ModelConfig) -> None:
-    """What is around a sub-layer: the residual connection and LayerNorm, or neither."""
-    total = one.update
-    assert (one.sum is None) == (not config.residual)
-    if one.sum is not None:
-        same(one.x + one.update, one.sum)
-        total = one.sum
-    assert (one.normed is None) == (config.norm != "pre")
-    if config.norm == "none":
-        assert one.mean is one.deviation is one.gamma is one.beta is None
-        assert torch.equal(one.leaves, total)
-        return
-    read = one.x if config.norm == "pre" else total
-    assert one.mean is not None and one.deviation is not None
-    same(read.double().mean(-1), one.mean)
-    same((read.double().var(-1, correction=0) + config.layer_norm_eps).sqrt(), one.deviation)
-    if one.normed is not None:
-        same(normalised(one.x, one), one.normed)
-        assert torch.equal(one.leaves, total)
-    else:
-        same(normalised(total, one), one.leaves)
-
-
-def split(rows: Tensor, heads: int) -> Tensor:
-    """[token, heads x width] -> [head, token, width], head by head."""
-    width = rows.shape[1] // heads
-    return torch.stack([rows[:, head * width : (head + 1) * width] for head in range(heads)])
-
-
-def test_every_step_of_attention_follows_from_the_one_before(case: tuple[Pretrained, Trace, str]) -> None:
-    model, trace, _ = case
-    config = model.config
-    for name in (name for name in places(LAYERS) if name.endswith(("self", "cross"))):
-        one, by = attention_steps(trace, model.model, name), matrices(model.model, name)
-        read = one.x if one.normed is None else one.normed
-        memory = read if one.memory is None else one.memory
-        assert (one.memory is None) == name.endswith("self")
-        same(split(read @ by["W_q"] + one.b_q, config.heads), one.queries)
-        same(split(memory @ by["W_k"] + one.b_k, config.heads), one.keys)
-        same(split(memory @ by["W_v"] + one.b_v, config.heads), one.values)
-        same(torch.einsum("hqd,hkd->hqk", one.queries.double(), one.keys.double()), one.dot)
-        same(one.dot.double() * one.scale[:, None, None], one.scaled)
-        same(one.scaled.masked_fill(~one.mask, -math.inf), one.scores)
-        for head, rule in enumerate(one.rule.tolist()):
-            expected = one.scores[head].softmax(-1)
-            if rule == 1:
-                expected = one.mask[head] / one.mask[head].sum(-1, keepdim=True)
-            elif rule == 2:
-                expected = F.one_hot(one.scores[head].argmax(-1), one.scores.shape[-1]).float()
-            same(expected, one.weights[head])
-        same((one.weights @ one.values) * ~one.zero[:, None, None], one.head_outputs)
-        assert torch.equal(one.concat, torch.cat(list(one.head_outputs), dim=-1))
-        same((one.concat @ by["W_o"] + one.b_o) * (not one.skipped), one.update)
-        check_frame(one, config)
-
-
-def test_every_step_of_feed_forward_follows_from_the_one_before(case: tuple[Pretrained, Trace, str]) -> None:
-    model, trace, _ = case
-    for name in (name for name in places(LAYERS) if name.endswith("ff")):
-        one, by = feed_forward_steps(trace, model.model, name), matrices(model.model, name)
-        read = one.x if one.normed is None else one.normed
-        same(read @ by["W_1"] + one.b_1, one.pre)
-        active = ACTIVE[model.config.activation](one.pre)
-        active[:, list(one.silenced)] = 0
-        same(active, one.activation)
-        same((one.activation @ by["W_2"] + one.b_2) * (not one.skipped), one.update)
-        check_frame(one, model.config)
 
 
 def test_tokens_become_vectors(case: tuple[Pretrained, Trace, str]) -> None:

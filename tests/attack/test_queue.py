@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.attack.client import Attacker, run
+from tests.support.payloads import unpack
 from tests.support.processes import PATIENCE, children, gone
 from tests.support.server import free_port, start, stop
 from transformer.live_training.training_queue import MOST_PER_VIEWER, MOST_WAITING
@@ -52,9 +52,7 @@ class Visitor(Attacker):
 
     @property
     def trainings(self) -> list[dict[str, Any]]:
-        data = self.feeds["headscope.training_feed"]
-        length = int.from_bytes(data[4:8], "little")
-        return [run for run in json.loads(data[8 : 8 + length])["runs"] if not run["recording"]]
+        return [run for run in unpack(self.feeds["headscope.training_feed"])[0]["runs"] if not run["recording"]]
 
     def _take(self, message: ForwardMsg) -> bool:
         if message.WhichOneof("type") == "delta":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -28,6 +27,8 @@ from transformer.interventions.sets import Interventions
 from transformer.texts import UserError
 
 TEXT = ("ka lo mi vu", "lo mi ka")
+MODEL = tiny_pretrained()
+TRACE = MODEL.trace(*TEXT)
 
 
 def scaled(token: int, by: float) -> Callable[[Tensor], Tensor]:
@@ -40,22 +41,19 @@ def scaled(token: int, by: float) -> Callable[[Tensor], Tensor]:
 
 
 def test_the_pass_is_that_of_the_trace() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT, interventions=Interventions.parse("scaling=off"))
-    graph = differentiable(model, trace)
+    trace = MODEL.trace(*TEXT, interventions=Interventions.parse("scaling=off"))
+    graph = differentiable(MODEL, trace)
     torch.testing.assert_close(graph.log_probs[0].exp(), trace.probabilities.clone(), atol=1e-5, rtol=1e-4)
-    assert all(parameter.grad is None and not parameter.requires_grad for parameter in model.model.parameters())
+    assert all(parameter.grad is None and not parameter.requires_grad for parameter in MODEL.model.parameters())
 
 
 def test_gradient_times_input_is_the_change_when_an_embedding_grows() -> None:
     """d ln p / d s at s = 1, where s multiplies one token's embedding, by a central difference."""
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    found, by = gradient_x_input(model, trace), 0.002
+    found, by = gradient_x_input(MODEL, TRACE), 0.002
     for side, values in (("source", found.source), ("target", found.prefix)):
         for token in range(values.shape[1]):
             up, down = (
-                model.retrace(trace, edits={f"{side}.embedding": scaled(token, 1 + sign * by)}).probabilities.log()
+                MODEL.retrace(TRACE, edits={f"{side}.embedding": scaled(token, 1 + sign * by)}).probabilities.log()
                 for sign in (1, -1)
             )
             torch.testing.assert_close(values[:, token].float(), ((up - down) / (2 * by)).clone(), atol=2e-3, rtol=2e-2)
@@ -86,11 +84,9 @@ def test_the_gradient_of_any_tensor_by_a_central_difference(name: str, switches:
 
 def test_integrated_gradients_are_complete() -> None:
     """Without a number of points, each row misses less than 1% of its sum."""
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
 
     def missed(points: int | None) -> float:
-        added, wanted = completeness(model, trace, integrated_gradients(model, trace, points=points))
+        added, wanted = completeness(MODEL, TRACE, integrated_gradients(MODEL, TRACE, points=points))
         return float(((added - wanted).abs() / wanted.abs().clamp(min=0.2)).max())
 
     fixed = [missed(points) for points in (2, 32, 400)]
@@ -111,17 +107,13 @@ def test_integrated_gradients_of_a_bundled_model_are_complete() -> None:
 
 
 def test_nothing_comes_from_later_tokens() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
     for method in (gradient_x_input, integrated_gradients, chefer):
-        assert method(model, trace).prefix.triu(1).abs().max() == 0
+        assert method(MODEL, TRACE).prefix.triu(1).abs().max() == 0
 
 
 def test_only_the_rows_that_are_asked_for() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
     for method in (gradient_x_input, integrated_gradients, chefer):
-        one, whole = method(model, trace, [2]), method(model, trace)
+        one, whole = method(MODEL, TRACE, [2]), method(MODEL, TRACE)
         torch.testing.assert_close(one.joined()[2], whole.joined()[2])
         assert one.joined()[[0, 1, 3]].isnan().all()
 
@@ -148,7 +140,7 @@ def test_relevance_by_hand() -> None:
 
 def test_relevance_is_zero_where_the_gradient_is() -> None:
     """With the value projections of cross-attention at 0, no output depends on the source."""
-    model = replace(tiny_pretrained(), model=copy.deepcopy(tiny_pretrained().model))
+    model = pretrained_variant()
     for layer in model.model.decoder:
         layer.cross_attention.value.weight.zero_()  # type: ignore[union-attr, operator]
         layer.cross_attention.value.bias.zero_()  # type: ignore[union-attr, operator]
@@ -163,22 +155,21 @@ ASKING = [name for name, method in METHODS.items() if method.asks]
 @pytest.mark.parametrize("switches", ["", "zero=cross.1.1 causal=off"])
 def test_a_contrast_is_the_difference_of_two_tokens(switches: str) -> None:
     """ln p(A) - ln p(B): of what is linear in ln p, the attribution of A less that of B."""
-    model = tiny_pretrained()
-    trace, other, steps = model.trace(*TEXT, interventions=Interventions.parse(switches)), 7, [1, 2]
+    trace, other, steps = MODEL.trace(*TEXT, interventions=Interventions.parse(switches)), 7, [1, 2]
     instead = replace(trace, target_out_ids=(other,) * len(trace.target_out_ids))
     for attributed in (
-        lambda trace, contrast=None: attribute(model, trace, "gradient", steps, contrast=contrast),
-        lambda trace, contrast=None: integrated_gradients(model, trace, steps, 8, contrast=contrast),
-        lambda trace, contrast=None: attribute(model, trace, "leave-one-out", contrast=contrast),
+        lambda trace, contrast=None: attribute(MODEL, trace, "gradient", steps, contrast=contrast),
+        lambda trace, contrast=None: integrated_gradients(MODEL, trace, steps, 8, contrast=contrast),
+        lambda trace, contrast=None: attribute(MODEL, trace, "leave-one-out", contrast=contrast),
     ):
         both, first, second = (
             one.joined()[steps] for one in (attributed(trace, other), attributed(trace), attributed(instead))
         )
         torch.testing.assert_close(both, first - second, atol=2e-5, rtol=1e-3)
         assert both.abs().max() > 1e-3
-    added, wanted = completeness(model, trace, attribute(model, trace, "integrated", contrast=other), other)
+    added, wanted = completeness(MODEL, trace, attribute(MODEL, trace, "integrated", contrast=other), other)
     log_probs = trace.logits.double().log_softmax(-1)
-    graph = differentiable(model, trace, contrast=other)
+    graph = differentiable(MODEL, trace, contrast=other)
     expected = [float(row[token] - row[other]) for row, token in zip(log_probs, trace.target_out_ids, strict=True)]
     assert graph.log_probs[0].tolist() == pytest.approx(expected, abs=1e-4)
     assert bool(((added - wanted).abs() <= TOLERANCE * wanted.abs().clamp(min=0.2) + 1e-6).all())
@@ -186,34 +177,28 @@ def test_a_contrast_is_the_difference_of_two_tokens(switches: str) -> None:
 
 @pytest.mark.parametrize("name", ASKING)
 def test_a_token_against_itself_is_nothing(name: str) -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    found = attribute(model, trace, name, [1], contrast=trace.target_out_ids[1])
+    found = attribute(MODEL, TRACE, name, [1], contrast=TRACE.target_out_ids[1])
     assert float(found.joined()[1].abs().max()) < 1e-6
 
 
 def test_a_contrast_that_does_not_fit_gets_one_sentence() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
     for name in METHODS.keys() - set(ASKING):
         with pytest.raises(UserError, match=f"^{name} asks for no token's probability, .* choose gradient, integrated"):
-            attribute(model, trace, name, contrast=7)
+            attribute(MODEL, TRACE, name, contrast=7)
     with pytest.raises(UserError, match="there is no token 9999 to contrast; there are 67, from 0"):
-        attribute(model, trace, "gradient", contrast=9999)
+        attribute(MODEL, TRACE, "gradient", contrast=9999)
     with pytest.raises(UserError, match="contrast must be the id of a token, or None; this is 'ka'"):
-        attribute(model, trace, "gradient", contrast="ka")  # type: ignore[arg-type]
+        attribute(MODEL, TRACE, "gradient", contrast="ka")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="steps must be a list of rows, such as .1.; this is 1, of type int"):
-        attribute(model, trace, "gradient", 1)  # type: ignore[arg-type]
+        attribute(MODEL, TRACE, "gradient", 1)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="a step must be a whole number; this is 1.0"):
-        attribute(model, trace, "gradient", [1.0])  # type: ignore[list-item]
+        attribute(MODEL, TRACE, "gradient", [1.0])  # type: ignore[list-item]
     with pytest.raises(UserError, match="trace must be a Trace"):
-        attribute(model, "ka", "gradient")  # type: ignore[arg-type]
+        attribute(MODEL, "ka", "gradient")  # type: ignore[arg-type]
 
 
 def test_integrated_gradients_that_stop_short_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
     monkeypatch.setattr(gradients, "MOST", 1)  # the first round, and no other
     monkeypatch.setattr(gradients, "TOLERANCE", 1e-9)
     with pytest.warns(ShortWarning, match="of step 1 may miss their sum of .* nats by .* after 64 points; give"):
-        attribute(model, trace, "integrated", [1])
+        attribute(MODEL, TRACE, "integrated", [1])

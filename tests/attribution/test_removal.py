@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tests.support.build import pretrained_variant, tiny_pretrained
+from tests.support.reports import Reports
 from transformer.attribution import METHODS, attribute, kendall_tau, removal_curve
 from transformer.attribution.agreement import agreement
 from transformer.attribution.faithfulness import removable
@@ -23,18 +24,18 @@ from transformer.texts import UserError
 from transformer.tracing.rerun import EditedError
 
 TEXT = ("ka lo mi vu", "lo mi ka")
+MODEL = tiny_pretrained()
+TRACE = MODEL.trace(*TEXT)
 
 
 def test_leaving_a_token_out_is_the_switch_hide() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    found, plain = leave_one_out(model, trace), trace.probabilities.log()
+    found, plain = leave_one_out(MODEL, TRACE), TRACE.probabilities.log()
     for side, values, tokens in (
-        ("source", found.source, range(len(trace.source_ids))),
-        ("target", found.prefix, range(1, len(trace.target_in_ids))),
+        ("source", found.source, range(len(TRACE.source_ids))),
+        ("target", found.prefix, range(1, len(TRACE.target_in_ids))),
     ):
         for token in tokens:
-            hidden = model.retrace(trace, Interventions.parse(f"hide={side}.{token + 1}")).probabilities.log()
+            hidden = MODEL.retrace(TRACE, Interventions.parse(f"hide={side}.{token + 1}")).probabilities.log()
             torch.testing.assert_close(values[:, token].float(), (plain - hidden).clone(), atol=1e-4, rtol=1e-3)
     assert found.prefix.triu(1).abs().max() < 1e-5
 
@@ -44,7 +45,7 @@ def test_leaving_a_token_out_is_the_switch_hide() -> None:
 )
 def test_one_step_alone_is_a_column_of_all_steps(changes: dict[str, Any], switches: str) -> None:
     """With equal passes, and several that hide the same of the source."""
-    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    model = pretrained_variant(**changes)
     trace = model.trace(*TEXT, interventions=Interventions.parse(switches))
     width = len(trace.source_ids) + len(trace.target_in_ids)
     hidden = torch.randint(0, 2, (AT_ONCE, width), generator=torch.Generator().manual_seed(2)).bool()
@@ -60,28 +61,24 @@ def test_one_step_alone_is_a_column_of_all_steps(changes: dict[str, Any], switch
 
 
 def test_hiding_everything_at_once_and_step_by_step() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    order = removable(trace, 2)
-    sources = len(trace.source_ids)
+    order = removable(TRACE, 2)
+    sources = len(TRACE.source_ids)
     # The words, and the token fed at step 1; </s>, <s> and what the step itself is fed stay.
     assert order == [*range(sources - 1), sources + 1]
-    curve = after_removing(model, trace, 2, [order, order[::-1]])
-    assert curve[0][0] == curve[1][0] == pytest.approx(float(trace.probabilities[2]), abs=1e-5)
+    curve = after_removing(MODEL, TRACE, 2, [order, order[::-1]])
+    assert curve[0][0] == curve[1][0] == pytest.approx(float(TRACE.probabilities[2]), abs=1e-5)
     assert curve[0][-1] == pytest.approx(curve[1][-1]) and len(curve[0]) == len(order) + 1
-    hidden = torch.zeros(1, sources + len(trace.target_in_ids), dtype=torch.bool)
+    hidden = torch.zeros(1, sources + len(TRACE.target_in_ids), dtype=torch.bool)
     hidden[0, order] = True
-    assert curve[0][-1] == pytest.approx(float(log_probs_without(model, trace, hidden)[0, 2].exp()))
+    assert curve[0][-1] == pytest.approx(float(log_probs_without(MODEL, TRACE, hidden)[0, 2].exp()))
 
 
 def test_removal_curves_have_one_entry_a_method_and_the_area_is_their_mean() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    found = removal_curve(model, trace, 1, {name: attribute(model, trace, name) for name in ("alti", "leave-one-out")})
+    found = removal_curve(MODEL, TRACE, 1, {name: attribute(MODEL, TRACE, name) for name in ("alti", "leave-one-out")})
     assert list(found) == ["alti", "leave-one-out", "random"]
     for curve in found.values():
         assert curve.area == pytest.approx(sum(curve.probabilities) / len(curve.probabilities))
-        assert curve.probabilities[0] == pytest.approx(float(trace.probabilities[1]), abs=1e-5)
+        assert curve.probabilities[0] == pytest.approx(float(TRACE.probabilities[1]), abs=1e-5)
     # Leaving out one token at a time finds the largest first fall.
     falls = {name: curve.probabilities[0] - curve.probabilities[1] for name, curve in found.items()}
     assert falls["leave-one-out"] >= max(falls["alti"], falls["random"]) - 1e-6
@@ -90,8 +87,7 @@ def test_removal_curves_have_one_entry_a_method_and_the_area_is_their_mean() -> 
 @pytest.mark.parametrize("switches", ["", "skip=encoder.2.self"])
 def test_value_zeroing_of_every_layer_is_the_turn_of_its_outputs(switches: str) -> None:
     """Token by token, with an edit of a whole pass; the three kinds of attention."""
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT, interventions=Interventions.parse(switches))
+    trace = MODEL.trace(*TEXT, interventions=Interventions.parse(switches))
     sources, targets = len(trace.source_ids), len(trace.target_in_ids)
 
     def turned(name: str, token: int, stack: str, layer: int) -> torch.Tensor:
@@ -102,11 +98,11 @@ def test_value_zeroing_of_every_layer_is_the_turn_of_its_outputs(switches: str) 
 
         before, after = (
             getattr(one, f"{stack}_ff").leaves[layer].double()
-            for one in (trace, model.retrace(trace, trace.interventions, edits={name: edit}))
+            for one in (trace, MODEL.retrace(trace, trace.interventions, edits={name: edit}))
         )
         return 1 - torch.cosine_similarity(after, before, dim=-1)
 
-    encoder, decoder, cross = zeroed_layers(model, trace)
+    encoder, decoder, cross = zeroed_layers(MODEL, trace)
     for layer in range(2):
         moved = torch.stack([turned(f"encoder.{layer}.self.values", j, "encoder", layer) for j in range(sources)], 1)
         expected = torch.eye(sources).double() if switches and layer else moved / moved.sum(-1, keepdim=True)
@@ -131,32 +127,27 @@ def test_kendall_by_hand() -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_on_every_row(name: str) -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    found = attribute(model, trace, name)
-    steps = len(trace.target_out_ids)
-    assert found.source.shape == (steps, len(trace.source_ids)) and found.prefix.shape == (steps, steps)
+    found = attribute(MODEL, TRACE, name)
+    steps = len(TRACE.target_out_ids)
+    assert found.source.shape == (steps, len(TRACE.source_ids)) and found.prefix.shape == (steps, steps)
     assert found.joined().isfinite().all() and found.joined().dtype == torch.float64
     if found.shares:
         torch.testing.assert_close(found.joined().sum(-1), torch.ones(steps, dtype=torch.float64))
 
 
 def test_an_unknown_method_gets_one_sentence() -> None:
-    model = tiny_pretrained()
     with pytest.raises(UserError, match="unknown method 'atli'"):
-        attribute(model, model.trace(*TEXT), "atli")
+        attribute(MODEL, TRACE, "atli")
 
 
 @pytest.mark.parametrize("step", [-1, 99])
 def test_a_step_that_the_trace_lacks_gets_one_sentence(step: int) -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
     for asked in (
-        *(lambda name=name: attribute(model, trace, name, [step]) for name in METHODS),
-        lambda: removal_curve(model, trace, step, {}),
+        *(lambda name=name: attribute(MODEL, TRACE, name, [step]) for name in METHODS),
+        lambda: removal_curve(MODEL, TRACE, step, {}),
     ):
         with pytest.raises(
-            UserError, match=f"there is no step {step}; this trace has {len(trace.target_in_ids)}, coun"
+            UserError, match=f"there is no step {step}; this trace has {len(TRACE.target_in_ids)}, coun"
         ):
             asked()
 
@@ -167,32 +158,28 @@ def plus_one(tensor: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_trace_that_a_function_edited_is_refused_where_the_method_cannot_see_it(name: str) -> None:
-    model = tiny_pretrained()
-    plain = model.trace(*TEXT)
     values, stream = (
-        model.retrace(plain, edits={tensor: plus_one}) for tensor in ("decoder.0.cross.values", "encoder.0.ff.leaves")
+        MODEL.retrace(TRACE, edits={tensor: plus_one}) for tensor in ("decoder.0.cross.values", "encoder.0.ff.leaves")
     )
     reads = METHODS[name].reads
     for trace, refused in ((values, reads == "pass"), (stream, reads != "weights")):
         if refused:
             (tensor,) = trace.edits
             with pytest.raises(UserError, match=f"{name} cannot attribute a trace in which a function edited {tensor}"):
-                attribute(model, trace, name)
+                attribute(MODEL, trace, name)
         else:
-            found = attribute(model, trace, name).joined()
+            found = attribute(MODEL, trace, name).joined()
             torch.testing.assert_close(found.sum(-1), torch.ones(len(found), dtype=torch.float64))
 
 
 def test_nothing_runs_an_edited_trace_again_without_its_edits() -> None:
-    model = tiny_pretrained()
-    plain = model.trace(*TEXT)
-    edited = model.retrace(plain, edits={"decoder.0.cross.weights": lambda weights: weights.flip(-1)})
-    found = {"attention": attribute(model, edited, "attention")}
+    edited = MODEL.retrace(TRACE, edits={"decoder.0.cross.weights": lambda weights: weights.flip(-1)})
+    found = {"attention": attribute(MODEL, edited, "attention")}
     again: list[Callable[[], object]] = [
-        lambda: removal_curve(model, edited, 1, found),
-        lambda: differentiable(model, edited),
-        lambda: recovery(model, edited, plain, [], 1, 5),
-        lambda: model.patch(edited, plain, []),
+        lambda: removal_curve(MODEL, edited, 1, found),
+        lambda: differentiable(MODEL, edited),
+        lambda: recovery(MODEL, edited, TRACE, [], 1, 5),
+        lambda: MODEL.patch(edited, TRACE, []),
     ]
     for run in again:
         with pytest.raises(EditedError, match=r"a function edited decoder\.0\.cross\.weights in this trace"):
@@ -201,32 +188,19 @@ def test_nothing_runs_an_edited_trace_again_without_its_edits() -> None:
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.reports])
 def test_a_long_method_reports_and_stops(name: str) -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    seen: list[tuple[int, int]] = []
-
-    def progress(done: int, total: int) -> bool:
-        seen.append((done, total))
-        return True
-
-    found = attribute(model, trace, name, [1], progress)
-    assert torch.equal(found.joined()[1], attribute(model, trace, name, [1]).joined()[1])
+    seen = Reports()
+    found = attribute(MODEL, TRACE, name, [1], seen)
+    assert torch.equal(found.joined()[1], attribute(MODEL, TRACE, name, [1]).joined()[1])
     assert seen and seen == sorted(seen) and all(0 < done <= total for done, total in seen)
     with pytest.raises(Stopped):
-        attribute(model, trace, name, [1], lambda done, total: False)
+        attribute(MODEL, TRACE, name, [1], lambda done, total: False)
 
 
 def test_removal_curves_report_every_batch_and_stop() -> None:
-    model = tiny_pretrained()
-    trace = model.trace("ka lo mi vu ti ka lo mi vu ti", "lo mi ka vu ti lo mi")
-    methods = {"leave-one-out": attribute(model, trace, "leave-one-out")}
-    seen: list[tuple[int, int]] = []
-
-    def progress(done: int, total: int) -> bool:
-        seen.append((done, total))
-        return len(seen) < 2
-
+    trace = MODEL.trace("ka lo mi vu ti ka lo mi vu ti", "lo mi ka vu ti lo mi")
+    methods = {"leave-one-out": attribute(MODEL, trace, "leave-one-out")}
+    seen = Reports(2)
     with pytest.raises(Stopped):
-        removal_curve(model, trace, 6, methods, progress=progress)
+        removal_curve(MODEL, trace, 6, methods, progress=seen)
     total = seen[0][1]
     assert seen == [(AT_ONCE, total), (min(2 * AT_ONCE, total), total)]

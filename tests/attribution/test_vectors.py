@@ -15,6 +15,8 @@ from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import KINDS
 
 TEXT = ("ka lo mi vu", "lo mi ka")
+MODEL = tiny_pretrained()
+TRACE = MODEL.trace(*TEXT)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,7 @@ TEXT = ("ka lo mi vu", "lo mi ka")
     ids=str,
 )
 def test_the_parts_of_every_sub_layer_add_up_to_its_result(changes: dict[str, Any]) -> None:
-    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    model = pretrained_variant(**changes)
     trace = model.trace(*TEXT)
     for kind in KINDS:
         for layer in range(trace.attention(kind).layers):
@@ -36,7 +38,7 @@ def test_the_parts_of_every_sub_layer_add_up_to_its_result(changes: dict[str, An
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"residual": False}], ids=str)
 @pytest.mark.parametrize("switch", ["zero=cross.1.1", "zero=cross.1", "skip=decoder.1.cross", "mean=cross.1"])
 def test_what_a_switch_removes_brings_nothing(switch: str, changes: dict[str, Any]) -> None:
-    model = (pretrained_variant(**changes) if changes else tiny_pretrained()).with_reference([("ka", "mi")])
+    model = pretrained_variant(**changes).with_reference([("ka", "mi")])
     trace = model.trace(*TEXT, interventions=Interventions.parse(switch))
     found = parts(model.model, trace, "cross", 0)
     torch.testing.assert_close(found.vectors.sum(1) + found.own + found.constant, found.result, atol=1e-4, rtol=1e-4)
@@ -45,16 +47,14 @@ def test_what_a_switch_removes_brings_nothing(switch: str, changes: dict[str, An
 
 def test_what_an_edit_puts_in_the_place_of_a_head_is_constant() -> None:
     """At one row of one head, so that everything else still comes from its keys."""
-    model = tiny_pretrained()
-    plain = model.trace(*TEXT)
 
     def put(outputs: torch.Tensor) -> torch.Tensor:
         changed = outputs.clone()
         changed[:, 1, 2] = 3.0
         return changed
 
-    trace = model.retrace(plain, edits={"decoder.0.cross.head_outputs": put})
-    found, before = (parts(model.model, one, "cross", 0) for one in (trace, plain))
+    trace = MODEL.retrace(TRACE, edits={"decoder.0.cross.head_outputs": put})
+    found, before = (parts(MODEL.model, one, "cross", 0) for one in (trace, TRACE))
     torch.testing.assert_close(found.vectors.sum(1) + found.own + found.constant, found.result, atol=1e-4, rtol=1e-4)
     rows = [0, 1, 3]
     torch.testing.assert_close(found.vectors[rows], before.vectors[rows])
@@ -65,7 +65,7 @@ def test_what_an_edit_puts_in_the_place_of_a_head_is_constant() -> None:
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"residual": False}, {"norm": "none"}], ids=str)
 @pytest.mark.parametrize("switch", ["skip=decoder.1.cross,decoder.2.cross", "mean=cross"])
 def test_nothing_comes_from_a_source_that_no_layer_reads(switch: str, changes: dict[str, Any]) -> None:
-    model = (pretrained_variant(**changes) if changes else tiny_pretrained()).with_reference([("ka", "mi")])
+    model = pretrained_variant(**changes).with_reference([("ka", "mi")])
     trace = model.trace(*TEXT, interventions=Interventions.parse(switch))
     # Weights alone do not know that nobody uses them: attention and rollout know of sub-layers, not of heads.
     blind = set() if switch.startswith("skip") else {"attention", "rollout"}
@@ -81,9 +81,8 @@ def test_nothing_comes_from_a_source_that_no_layer_reads(switch: str, changes: d
 @pytest.mark.parametrize("name", ["alti", "attention", "norm", "rollout", "zeroing"])
 def test_a_token_that_reads_nothing_stays_its_own(name: str) -> None:
     """Without any attention the prefix is the identity; a row of zeros is not shared out to the future."""
-    model = tiny_pretrained()
     skipped = ",".join(f"decoder.{layer}.{part}" for layer in (1, 2) for part in ("self", "cross"))
-    found = attribute(model, model.trace(*TEXT, interventions=Interventions.parse(f"skip={skipped}")), name)
+    found = attribute(MODEL, MODEL.trace(*TEXT, interventions=Interventions.parse(f"skip={skipped}")), name)
     assert torch.equal(found.prefix, torch.eye(len(found.prefix), dtype=torch.float64)) and not found.source.any()
 
 
@@ -113,7 +112,7 @@ def test_two_layers_by_hand() -> None:
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre"}], ids=str)
 @pytest.mark.parametrize("measure", [alti_measure, norm_measure])
 def test_rows_sum_to_one_and_nothing_comes_from_the_future(changes: dict[str, Any], measure: Any) -> None:
-    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    model = pretrained_variant(**changes)
     found = by_vectors(model, model.trace(*TEXT), measure)
     torch.testing.assert_close(found.joined().sum(-1), torch.ones(len(found.source), dtype=torch.float64))
     assert (found.joined() >= 0).all() and found.prefix.triu(1).abs().max() == 0
@@ -121,20 +120,18 @@ def test_rows_sum_to_one_and_nothing_comes_from_the_future(changes: dict[str, An
 
 
 def test_rollout_of_the_encoder_is_the_product_of_half_weights_and_half_identity() -> None:
-    model = tiny_pretrained()
-    trace = model.trace(*TEXT)
-    expected = torch.eye(len(trace.source_ids), dtype=torch.float64)
-    for weights in trace.encoder_self.weights.double():
+    expected = torch.eye(len(TRACE.source_ids), dtype=torch.float64)
+    for weights in TRACE.encoder_self.weights.double():
         expected = (weights.mean(0) + torch.eye(len(expected))) / 2 @ expected
     (half,) = {0.5}
     source, prefix = (
-        torch.zeros(len(trace.target_in_ids), len(expected), dtype=torch.float64),
-        torch.eye(len(trace.target_in_ids), dtype=torch.float64),
+        torch.zeros(len(TRACE.target_in_ids), len(expected), dtype=torch.float64),
+        torch.eye(len(TRACE.target_in_ids), dtype=torch.float64),
     )
-    for own, cross in zip(trace.decoder_self.weights.double(), trace.cross.weights.double(), strict=True):
+    for own, cross in zip(TRACE.decoder_self.weights.double(), TRACE.cross.weights.double(), strict=True):
         own = (own.mean(0) + torch.eye(len(prefix))) / 2
         source, prefix = half * own @ source + half * cross.mean(0) @ expected, half * own @ prefix
-    found = rollout(model, trace)
+    found = rollout(MODEL, TRACE)
     torch.testing.assert_close(found.source, source)
     torch.testing.assert_close(found.prefix, prefix)
 

@@ -10,11 +10,17 @@ import torch
 
 import transformer
 from tests.support.families import KINDS, family_folder
-from tests.support.imported import SENTENCES, WORKS, attention_is_theirs, batch, generated, logits_are_theirs
+from tests.support.imported import (
+    SENTENCES,
+    WORKS,
+    attention_is_theirs,
+    beam_is_theirs,
+    greedy_is_theirs,
+    logits_are_theirs,
+)
 from transformer.analysis.residual import decompose
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
-from transformer.inference.search import beam, greedy
 from transformer.texts import UserError
 from transformer.web.check import ExportError
 from transformer.web.folder import export_folder
@@ -45,26 +51,19 @@ def test_patching_the_lab_attribution_and_exports_work(trio, holds: Callable[[Pr
     holds(trio[0])
 
 
+def forced(model: Pretrained) -> dict[str, int | None]:
+    constraints = model.rule.constraints
+    return {"forced_bos_token_id": constraints.first, "forced_eos_token_id": constraints.last}
+
+
 @pytest.mark.parametrize("limit", [3, 21])
 def test_greedy_output_is_theirs(trio, limit: int) -> None:
-    ours, theirs, _ = trio
-    constraints = ours.rule.constraints
-    source, mask = batch(ours)
-    settings = {"forced_bos_token_id": constraints.first, "forced_eos_token_id": constraints.last}
-    wanted = generated(theirs, source, mask, limit, num_beams=1, **settings)
-    for cached in (True, False):
-        found = greedy(ours.model, source, limit, cached, constraints=constraints)
-        assert [list(one.ids) for one in found] == wanted
-    assert limit < 9 or len(set(map(tuple, wanted))) > 1
+    written = greedy_is_theirs(*trio[:2], limit, **forced(trio[0]))
+    assert limit < 9 or len({one.ids for one in written}) > 1
 
 
 def test_beam_output_is_theirs(trio) -> None:
-    ours, theirs, _ = trio
-    source, mask = batch(ours)
-    settings = {"forced_bos_token_id": ours.rule.constraints.first, "forced_eos_token_id": ours.rule.constraints.last}
-    wanted = generated(theirs, source, mask, 17, num_beams=4, **settings)
-    found = beam(ours.model, source, 4, 1.0, 17, rule=ours.rule)
-    assert [list(one.ids) for one in found] == wanted
+    beam_is_theirs(*trio[:2], 4, 1.0, **forced(trio[0]))
 
 
 def test_ids_and_pieces_of_texts_are_theirs(trio) -> None:

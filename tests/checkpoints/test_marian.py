@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import pickle
 import re
 import zipfile
@@ -18,12 +17,22 @@ from hypothesis import given, settings, strategies
 from safetensors.torch import load_file, save_file
 
 import transformer
+from tests.fuzz.folders import MARK, Bomb
 from tests.support.build import saved_checkpoint
-from tests.support.imported import CLOSE, SENTENCES, attention_is_theirs, batch, fed, generated, logits_are_theirs
+from tests.support.imported import (
+    CLOSE,
+    SENTENCES,
+    attention_is_theirs,
+    batch,
+    beam_is_theirs,
+    generated,
+    greedy_is_theirs,
+    logits_are_theirs,
+    refusal,
+)
 from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, splitter
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.constraints import Constraints
-from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.importers import languages_of, open_folder
 from transformer.checkpoints.importers.generation import ENDS, FOLLOWED, NAMED
 from transformer.inference.pretrained import CheckpointWarning, Pretrained
@@ -59,15 +68,10 @@ def test_every_attention_and_every_state_of_a_trace_is_theirs(pair) -> None:
 
 @pytest.mark.parametrize("limit", [3, 21])
 def test_greedy_output_is_theirs(pair, limit: int) -> None:
-    ours, theirs, _ = pair
-    source, mask = batch(ours)
-    wanted = generated(theirs, source, mask, limit, num_beams=1)
-    for cached in (True, False):
-        found = greedy(ours.model, source, limit, cached, constraints=ours.rule.constraints)
-        assert [list(one.ids) for one in found] == wanted
-        # </s> is Marian's last token at the limit, too: then the output was cut off.
-        assert all(one.ids[-1] == 0 and one.complete == (len(one.ids) < limit) for one in found)
-    assert limit < 9 or len({len(row) for row in wanted}) > 1  # they end in different places
+    written = greedy_is_theirs(*pair[:2], limit)
+    # </s> is Marian's last token at the limit, too: then the output was cut off.
+    assert all(one.ids[-1] == 0 and one.complete == (len(one.ids) < limit) for one in written)
+    assert limit < 9 or len({len(one.ids) for one in written}) > 1  # they end in different places
 
 
 @pytest.mark.slow
@@ -75,10 +79,7 @@ def test_greedy_output_is_theirs(pair, limit: int) -> None:
 @pytest.mark.parametrize(("beams", "alpha"), [(2, 1.0), (4, 1.0), (5, 0.4), (3, 0.0)])
 def test_beam_output_is_theirs(pair, beams: int, alpha: float, ends: bool | str) -> None:
     ours, theirs, _ = pair
-    source, mask = batch(ours)
-    wanted = generated(theirs, source, mask, 17, num_beams=beams, length_penalty=alpha, early_stopping=ends)
-    found = beam(ours.model, source, beams, alpha, 17, rule=replace(ours.rule, ends=ENDS[ends]))
-    assert [list(one.ids) for one in found] == wanted
+    beam_is_theirs(ours, theirs, beams, alpha, replace(ours.rule, ends=ENDS[ends]), early_stopping=ends)
 
 
 def test_the_search_settings_come_from_the_folder(pair) -> None:
@@ -272,13 +273,8 @@ def test_double_precision_and_gelu_in_python_open(tmp_path: Path) -> None:
     theirs.save_pretrained(tmp_path)
     about = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**about, "activation_function": "gelu_python"}))
-    ours = transformer.load(tmp_path)
-    source, mask = batch(ours)
-    target = fed(ours, len(source))
-    with torch.inference_mode():
-        wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
-    assert about["dtype"] == "float64" == str(wanted.dtype).removeprefix("torch.")
-    torch.testing.assert_close(ours.model(source, target), wanted.float(), **CLOSE)
+    assert about["dtype"] == "float64"
+    logits_are_theirs(transformer.load(tmp_path), theirs.float())
 
 
 @pytest.mark.parametrize("kind", ["relu", "apart"])
@@ -290,12 +286,8 @@ def test_a_model_without_an_output_layer_opens_as_transformers_opens_it(tmp_path
     theirs = MarianMTModel.from_pretrained(tmp_path, attn_implementation="eager")
     with pytest.warns(CheckpointWarning, match="holds a MarianModel, which has no output layer"):
         ours = transformer.load(tmp_path)
-    source, mask = batch(ours)
-    target = fed(ours, len(source))
-    with torch.inference_mode():
-        wanted = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
     assert not ours.config.output_bias and not theirs.final_logits_bias.any()
-    torch.testing.assert_close(ours.model(source, target), wanted, **CLOSE)
+    logits_are_theirs(ours, theirs)
     about = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**about, "tie_word_embeddings": False}))
     refusal(tmp_path, "no output layer, lm_head.weight", "nothing makes the logits")
@@ -385,14 +377,6 @@ def test_files_that_do_not_belong_together_are_named(folder: Path) -> None:
     assert lacking > len(pieces) / 3
     with pytest.warns(CheckpointWarning, match=f"source.spm and the vocabulary do not fit: {lacking} of its 68 pieces"):
         assert transformer.load(folder).tokenizer_of("source").lacking() == (lacking, 68)
-
-
-def refusal(folder: Path, *words: str) -> None:
-    with pytest.raises(CheckpointError) as caught:
-        open_folder(folder)
-    message = str(caught.value)
-    assert all(word in message for word in words), message
-    assert "\n" not in message and len(message) < 600
 
 
 @pytest.fixture(scope="module")
@@ -486,22 +470,12 @@ def test_damaged_weights_and_splitters_are_refused(folder: Path) -> None:
     refusal(folder, "source.spm")
 
 
-class Exploit:
-    """What runs a command when it is unpickled."""
-
-    def __init__(self, proof: Path) -> None:
-        self.proof = proof
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.proof),)
-
-
 def test_a_pickle_is_not_run(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
-    path, proof = folder / "pytorch_model.bin", folder / "ran"
-    path.write_bytes(pickle.dumps({"model.shared.weight": Exploit(proof)}))
+    path = folder / "pytorch_model.bin"
+    path.write_bytes(pickle.dumps({"model.shared.weight": Bomb()}))
     refusal(folder, "pytorch_model.bin", "does not hold only tensors")
-    torch.save({"model.shared.weight": Exploit(proof)}, path)
+    torch.save({"model.shared.weight": Bomb()}, path)
     refusal(folder, "pytorch_model.bin", "does not hold only tensors")
     torch.save([torch.zeros(2)], path)
     refusal(folder, "pytorch_model.bin", "table")
@@ -513,4 +487,4 @@ def test_a_pickle_is_not_run(folder: Path) -> None:
             packed.writestr(one.filename, stored.read(one))
     (folder / "bomb").replace(path)
     refusal(folder, "pytorch_model.bin", "unpacks from")
-    assert not proof.exists()
+    assert not MARK.exists()

@@ -16,12 +16,18 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
 import transformer
-from tests.support.imported import CLOSE, SENTENCES, WORKS, attention_is_theirs, batch, generated, logits_are_theirs
+from tests.support.imported import (
+    CLOSE,
+    SENTENCES,
+    WORKS,
+    attention_is_theirs,
+    beam_is_theirs,
+    greedy_is_theirs,
+    logits_are_theirs,
+    refusal,
+)
 from tests.support.t5 import KINDS, scripts, t5_folder
-from transformer.checkpoints.folder import CheckpointError
-from transformer.checkpoints.importers import open_folder
 from transformer.inference.pretrained import Pretrained
-from transformer.inference.search import beam, greedy
 from transformer.model.config import ModelConfig
 from transformer.model.positions import RelativeBias
 
@@ -70,23 +76,14 @@ def test_buckets_are_theirs(both_ways: bool, buckets: int, farthest: int) -> Non
 
 @pytest.mark.parametrize("limit", [3, 21])
 def test_greedy_output_is_theirs(pair, limit: int) -> None:
-    ours, theirs, _ = pair
-    source, mask = batch(ours)
-    wanted = generated(theirs, source, mask, limit, num_beams=1)
-    for cached in (True, False):
-        found = greedy(ours.model, source, limit, cached, constraints=ours.rule.constraints)
-        assert [list(one.ids) for one in found] == wanted
-    assert limit < 9 or len({len(row) for row in wanted}) > 1  # they end in different places
+    written = greedy_is_theirs(*pair[:2], limit)
+    assert limit < 9 or len({len(one.ids) for one in written}) > 1  # they end in different places
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("beams", "alpha"), [(4, 1.0), (3, 0.0)])
 def test_beam_output_is_theirs(pair, beams: int, alpha: float) -> None:
-    ours, theirs, _ = pair
-    source, mask = batch(ours)
-    wanted = generated(theirs, source, mask, 17, num_beams=beams, length_penalty=alpha)
-    found = beam(ours.model, source, beams, alpha, 17, rule=ours.rule)
-    assert [list(one.ids) for one in found] == wanted
+    beam_is_theirs(*pair[:2], beams, alpha)
 
 
 @pytest.fixture(scope="module", params=["spiece.model", "tokenizer.json"])
@@ -135,14 +132,6 @@ def test_extra_tokens_are_one_token_each(of_scripts) -> None:
     assert ours.tokenizer.decode(ours.encode("<extra_id_1>")) == ""
     assert ours.config.vocab_size > len(theirs) and ours.tokenizer.pieces([len(theirs)]) == [f"<{len(theirs)}>"]
     assert ours.config.end_id not in ours.tokenizer.encode("</s> <pad>")
-
-
-def refusal(folder: Path, *words: str) -> None:
-    with pytest.raises(CheckpointError) as caught:
-        open_folder(folder)
-    message = str(caught.value)
-    assert all(word in message for word in words), message
-    assert "\n" not in message and len(message) < 600
 
 
 @pytest.fixture

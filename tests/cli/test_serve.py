@@ -14,16 +14,15 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
 
+from tests.attack.client import Attacker, run
 from tests.support.processes import children, gone
 from tests.support.server import APP, answers, ended_cleanly, free_port, started, until
 from tests.support.trainer import Trainer
@@ -245,43 +244,25 @@ def test_a_message_of_more_than_25_mb_ends_the_connection(serving: tuple[int, Pa
 @POSIX
 def test_nothing_can_be_uploaded(serving: tuple[int, Path]) -> None:
     """Not even by a visitor with a session of its own, through the address Streamlit keeps open for it."""
-    websockets = pytest.importorskip("websockets.sync.client")
-    from streamlit.proto.BackMsg_pb2 import BackMsg
-    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
     host = f"127.0.0.1:{serving[0]}"
-    with urllib.request.urlopen(f"http://{host}/_stcore/health", timeout=20) as answer:
-        cookie = answer.headers["Set-Cookie"].split(";")[0]
-    with websockets.connect(f"ws://{host}/_stcore/stream", subprotocols=["streamlit"], max_size=None) as viewer:
-        asked = BackMsg()
-        asked.rerun_script.query_string = ""
-        viewer.send(asked.SerializeToString())
-        message = ForwardMsg()
-        while message.WhichOneof("type") != "new_session":
-            message = ForwardMsg.FromString(viewer.recv(timeout=60))
-        session = message.new_session.initialize.session_id
-        form = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--x--\r\n'
-        request = urllib.request.Request(
-            f"http://{host}/_stcore/upload_file/{session}/1",
-            data=form,
-            headers={
-                "Cookie": cookie,
-                "X-Xsrftoken": cookie.split("=", 1)[1],
-                "Content-Type": "multipart/form-data; boundary=x",
-            },
-            method="PUT",
-        )
-        with pytest.raises(urllib.error.HTTPError, match="413"):
-            urllib.request.urlopen(request, timeout=20)
+
+    async def visit() -> None:
+        async with Attacker(host) as visitor:
+            await visitor.open()
+            address = f"http://{host}/_stcore/upload_file/{visitor.session}/1"
+            files = {"file": ("a", b"abc")}
+            browser = requests.Session()
+            browser.get(f"http://{host}/_stcore/health", timeout=20)
+            headers = {"X-Xsrftoken": browser.cookies["_streamlit_xsrf"]}
+            assert browser.put(address, files=files, headers=headers, timeout=20).status_code == 413
+
+    run(visit())
 
 
 def metrics(port: int, key: str = "") -> tuple[int, str]:
     """Status and text of Streamlit's address for metrics."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/metrics?key={key}", timeout=20) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+    answer = requests.get(f"http://127.0.0.1:{port}/_stcore/metrics?key={key}", timeout=20)
+    return answer.status_code, answer.text
 
 
 @POSIX
@@ -372,8 +353,7 @@ def test_ctrl_c_during_a_training_ends_cleanly(moment: str, hits: int, tmp_path:
         await asyncio.to_thread(ended_cleanly, process, log)
         assert gone(found)
 
-    with ThreadPoolExecutor(1) as thread:  # in this one Playwright, once used, has a loop of its own
-        thread.submit(asyncio.run, visit()).result()
+    run(visit())
 
 
 # -- no room to write -------------------------------------------------------------------------------------------------

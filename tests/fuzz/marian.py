@@ -6,57 +6,37 @@ import functools
 import io
 import json
 import pickle
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 import torch
 from hypothesis import strategies as st
-from safetensors.torch import save
+from safetensors.torch import load, save
 
 import transformer
 from tests.fuzz import folders
 from tests.fuzz.common import damaged_bytes, damaged_json, one_sentence
 from tests.fuzz.folders import Damage
 from tests.fuzz.pieces import damaged_pieces
-from tests.support.marian import pieces_of, splitter, vocabulary
-from transformer.checkpoints.folder import CONFIG, WEIGHTS, CheckpointError
-from transformer.checkpoints.importers.bart import BIAS, configure, names
+from tests.support.marian import marian_folder
+from transformer.checkpoints.folder import WEIGHTS, CheckpointError
 from transformer.checkpoints.importers.generation import FOLLOWED, NAMED
-from transformer.checkpoints.importers.marian import MARIAN
 from transformer.checkpoints.importers.tensors import PICKLED
 from transformer.checkpoints.importers.tokenizers import SPLITTERS, TARGET_VOCABULARY, VOCABULARY
 from transformer.inference.pretrained import CheckpointWarning, InputError
-from transformer.model.transformer import Transformer
 from transformer.text.piece_file import LONGEST_PIECE
 from transformer.text.tokenizer import clean
-
-OTHERS = ("tokenizer_config.json", "generation_config.json")
 
 
 @functools.cache
 def base() -> tuple[dict[str, bytes], dict[str, torch.Tensor]]:
     """The files of a good folder but for its weights, and those, as Hugging Face names them."""
-    source, target = splitter("unigram", 71), splitter("bpe", 59, True)
-    table = vocabulary([*pieces_of(source), *pieces_of(target)], [">>deu<<"])
-    about = {
-        "model_type": "marian", "vocab_size": len(table), "pad_token_id": len(table) - 1, "eos_token_id": 0,
-        "decoder_start_token_id": len(table) - 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
-        "encoder_ffn_dim": 7, "decoder_ffn_dim": 7, "encoder_layers": 1, "decoder_layers": 1, "d_model": 12,
-        "activation_function": "swish", "max_position_embeddings": 40, "scale_embedding": True,
-    }  # fmt: skip
-    config = configure(MARIAN, about, table, [BIAS])
-    with torch.random.fork_rng():
-        torch.manual_seed(5)
-        model = Transformer(config)
-    tensors = {theirs[0]: model.get_parameter(ours).detach().clone() for ours, theirs in names(config).items()}
-    said = {"source_lang": "en", "target_lang": "de", "separate_vocabs": False}
-    files = {
-        CONFIG: json.dumps(about).encode(), VOCABULARY: json.dumps(table).encode(), SPLITTERS[0]: source,
-        SPLITTERS[1]: target, OTHERS[0]: json.dumps(said).encode(),
-        OTHERS[1]: json.dumps({"length_penalty": 1.0, "early_stopping": False, "num_beams": 4}).encode(),
-    }  # fmt: skip
-    return files, tensors
+    with tempfile.TemporaryDirectory() as place:
+        marian_folder(Path(place), "untied")
+        files = {path.name: path.read_bytes() for path in Path(place).iterdir()}
+    return files, dict(sorted(load(files.pop(WEIGHTS)).items()))  # `load` gives another order each time
 
 
 @st.composite
@@ -102,7 +82,7 @@ def damages(draw: st.DrawFn) -> Damage:
     names = draw(st.lists(st.sampled_from([name for name in files if name != PICKLED]), max_size=most, unique=True))
     for name in names:
         if name == WEIGHTS:
-            changes = folders.damaged_header(files[name]) | folders.damaged_tensors(files[name])
+            changes = folders.damaged_header(files[name])
         elif name in SPLITTERS:
             changes = damaged_pieces(files[name])
         else:

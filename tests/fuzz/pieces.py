@@ -5,6 +5,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 from hypothesis import strategies as st
 
 from tests.fuzz.common import damaged_bytes, flips
@@ -20,36 +23,21 @@ def varint(number: int) -> bytes:
 
 
 def fields(data: bytes) -> list[tuple[int, int, Any]]:
-    """(number, wire type, value) of a protocol buffer; the value of wire type 2 is bytes, of 0 a whole number."""
-
-    def whole(at: int) -> tuple[int, int]:
-        value = shift = 0
-        while True:
-            value |= (data[at] & 127) << shift
-            shift, at = shift + 7, at + 1
-            if data[at - 1] < 128:
-                return value, at
-
-    at, found = 0, []
-    while at < len(data):
-        tag, at = whole(at)
-        value: Any
-        if tag & 7 == 0:
-            value, at = whole(at)
-        else:
-            length = {1: 8, 5: 4}.get(tag & 7, 0)
-            if tag & 7 == 2:
-                length, at = whole(at)
-            value, at = data[at : at + length], at + length
-        found.append((tag >> 3, tag & 7, value))
-    return found
+    """(number, wire type, value) of a protocol buffer, none of what is none; the value of wire type 2 is bytes, of the
+    others a whole number."""
+    try:
+        found = UnknownFieldSet(Empty.FromString(data))
+    except DecodeError:
+        return []
+    return [(one.field_number, one.wire_type, one.data) for one in found]
 
 
 def packed(found: list[tuple[int, int, Any]]) -> bytes:
     parts = []
     for number, wire, value in found:
-        body = varint(value) if wire == 0 else varint(len(value)) + value if wire == 2 else value
-        parts.append(varint(number << 3 | wire) + body)
+        if isinstance(value, int):
+            value = varint(value) if wire == 0 else struct.pack("<I" if wire == 5 else "<Q", value)
+        parts.append(varint(number << 3 | wire) + (varint(len(value)) if wire == 2 else b"") + value)
     return b"".join(parts)
 
 

@@ -19,7 +19,6 @@ import transformer
 from tests.fuzz import bombs, folders, marian
 from tests.fuzz.common import TEXTS, examples, one_sentence
 from transformer.checkpoints.folder import CheckpointError
-from transformer.training.recording import Recording
 
 ROOT = Path(__file__).resolve().parents[2]
 unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, links and limits of a process are those of Unix")
@@ -48,15 +47,6 @@ def test_of_damaged_weights_no_more_is_read_than_by_the_library(data: bytes) -> 
         folders.check_weights(Path(folder) / folders.WEIGHTS)
 
 
-@given(folders.changed(folders.RECORDING, folders.base()[folders.RECORDING]))
-@examples(300)
-def test_any_damage_to_a_recording_is_read_or_refused_in_one_sentence(data: bytes) -> None:
-    try:
-        Recording.from_bytes(data, "recording")
-    except ValueError as error:
-        one_sentence(str(error))
-
-
 @pytest.mark.filterwarnings("ignore:Detected pickle protocol:UserWarning")
 @given(marian.damages(), TEXTS, st.sampled_from((None, "mi nu")))
 @examples(250)
@@ -77,14 +67,6 @@ def test_small_files_take_no_great_memory() -> None:
         one_sentence(said)
         assert bombs.BOMBS[name][1] in said, (name, said)
         assert grown < bombs.MOST, f"{name}: {grown} MB"
-
-
-@pytest.mark.parametrize("name", folders.FILES)
-@pytest.mark.parametrize("protocol", [0, 2, 5])
-def test_a_pickle_is_never_unpickled(name: str, protocol: int) -> None:
-    data = pickle.dumps(folders.Bomb(), protocol=protocol)
-    with folders.Damage({**folders.base(), name: data}, (name,)).written() as folder:
-        folders.check(folder)
 
 
 def test_the_bomb_would_go_off() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import pickle
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 
 from tests.support.build import D_FF, tiny_config
 from tests.support.reference import switches
-from tests.support.refusal import refusal
+from tests.support.refusal import refused
 from transformer.interventions.sets import (
     MANY,
     NONE,
     Hide,
+    InterventionError,
     Interventions,
     KnockOut,
     Pad,
@@ -32,6 +34,11 @@ from transformer.interventions.sets import (
     Where,
 )
 from transformer.model.tap import KINDS
+
+
+def refusal(make: Callable[[], object], *words: str) -> str:
+    return refused(make, InterventionError, *words, most=400)
+
 
 CONFIG = tiny_config(encoder_layers=3)  # 3 encoder layers, 2 decoder layers, 3 heads
 CROSS, CROSS_2, CROSS_2_3 = Where("cross"), Where("cross", 1), Where("cross", 1, 2)

@@ -13,7 +13,6 @@ from torch import Tensor
 from tests.support.build import CLOSE, attention_of, sub_layers
 from tests.support.reference_torch import ACTIVATION, check, projected
 from tests.support.strategies import Batch, batches, models
-from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import beam, greedy, output_limit
 from transformer.model.attention import attend
 from transformer.model.tap import FUSED, OFF, Tap, scope
@@ -134,21 +133,6 @@ def test_watching_changes_nothing(data: st.DataObject) -> None:
 
 
 # -- decoding -------------------------------------------------------------------------------------------------------
-
-
-@given(st.data())
-@settings(max_examples=50)
-def test_teacher_forcing_is_decoding_step_by_step(data: st.DataObject) -> None:
-    model = data.draw(models(causal=True))
-    batch = data.draw(batches(model))
-    tap = data.draw(st.sampled_from((FUSED, OFF)))
-    wanted = model(batch.source, batch.target)
-    decoder = IncrementalDecoder(model, model.encode(batch.source, tap), batch.source, tap)
-    for step in range(batch.target.shape[1]):
-        found = model.project(decoder(batch.target[:, step : step + 1]))[:, 0]
-        for row, length in enumerate(batch.targets):  # a step that is fed <pad> is nobody's
-            if step < length:
-                torch.testing.assert_close(found[row], wanted[row, step], **CLOSE)
 
 
 def written(model: Transformer, source: Tensor, ids: Sequence[int]) -> Tensor:

@@ -2,28 +2,15 @@ import pytest
 import torch
 
 from tests.support.build import (
-    VARIANTS,
     VOCAB,
     padded_sources,
     random_ids,
     targets_in,
     tiny_config,
     tiny_model,
-    variant_name,
 )
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.model.transformer import TooLongError, Transformer
-
-variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
-
-
-@variants
-def test_embeddings_are_multiplied_and_positions_added(changes):
-    model, ids = tiny_model(**changes), random_ids(1, 2, 5)
-    for b, t in [(0, 0), (1, 4)]:
-        factor = 66**0.5 if changes.get("embedding_scale", True) else 1
-        wanted = model.embedding.weight[ids[b, t]] * factor + model.positions(torch.arange(5))[t]
-        torch.testing.assert_close(model.embed(ids)[b, t], wanted)
 
 
 def test_one_table_serves_encoder_decoder_and_output():

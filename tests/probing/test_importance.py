@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 import transformer
-from tests.support.build import tiny_pretrained
+from tests.support.build import pretrained_variant, tiny_pretrained
+from tests.support.reports import Reports
 from transformer.cancellation import Stopped
 from transformer.interventions.sets import InterventionError, Interventions, Skip
 from transformer.probing.alignment import Source, align
@@ -110,9 +109,9 @@ def test_layers_before_the_change_run_once_for_all_models() -> None:
 @pytest.mark.parametrize("way", ["zero", "mean"])
 def test_effects_are_differences_of_the_loss(way: str) -> None:
     heads = all_heads(MODEL.config)
-    done: list[tuple[int, int]] = []
+    done = Reports()
     groups = {"one": heads[:1], "none": []}
-    found = effects(MODEL, PAIRS, groups, way, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
+    found = effects(MODEL, PAIRS, groups, way, progress=done)
     assert done == [(1, 2), (2, 2)] and found["none"].loss == pytest.approx(0, abs=1e-6)
     means = mean_outputs(MODEL, PAIRS) if way == "mean" else None
     before, after = (surprise(one, PAIRS) for one in (MODEL, without(MODEL, heads[:1], means)))
@@ -165,7 +164,7 @@ def test_a_layer_that_does_nothing_has_no_importance() -> None:
 
 
 def test_a_model_that_computes_nan_is_refused() -> None:
-    broken = replace(tiny_pretrained(), model=copy.deepcopy(tiny_pretrained().model))
+    broken = pretrained_variant()
     broken.model.decoder[1].cross_attention.query.weight.fill_(math.nan)  # type: ignore[union-attr, operator]
     heads = all_heads(broken.config)
     measurements: list[Callable[[], object]] = [
@@ -228,8 +227,8 @@ def test_rank_correlation_by_hand() -> None:
 
 @pytest.mark.slow
 def test_a_survey_is_written_and_read_again() -> None:
-    done: list[tuple[int, int]] = []
-    found = survey(MODEL, PAIRS, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
+    done = Reports()
+    found = survey(MODEL, PAIRS, progress=done)
     total = done[-1][1]
     assert [one for one, _ in done] == list(range(1, total + 1))
     assert len(found.curves["random"]) == 10 and len(found.curves["least"]) == 1

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.support.build import D_FF, pretrained_variant, sentences, tiny_pretrained
+from tests.support.reports import Reports
 from transformer.analysis.activations import ACTIVE
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.model.tap import STACKS
@@ -75,20 +76,13 @@ def test_another_threshold() -> None:
 
 
 def test_progress_is_reported_and_can_stop() -> None:
-    reports: list[tuple[int, int]] = []
-
-    def progress(done: int, total: int) -> bool:
-        reports.append((done, total))
-        return done < 4
-
+    reports, stopped = Reports(), Reports(3)
+    neuron_statistics(pretrained_variant(), PAIRS, reports, batch_tokens=20)
+    assert reports[0] == (0, 9) and reports[-1] == (9, 9)
+    assert [done for done, _ in reports] == sorted({done for done, _ in reports})
     with pytest.raises(Stopped):
-        neuron_statistics(pretrained_variant(), PAIRS, progress, batch_tokens=20)
-    assert reports[0] == (0, 9) and reports[-1][0] >= 4 and all(done < 4 for done, _ in reports[:-1])
-    reports.clear()
-    neuron_statistics(
-        pretrained_variant(), PAIRS, lambda done, total: reports.append((done, total)) or True, batch_tokens=20
-    )
-    assert reports[-1] == (9, 9) and [done for done, _ in reports] == sorted({done for done, _ in reports})
+        neuron_statistics(pretrained_variant(), PAIRS, stopped, batch_tokens=20)
+    assert stopped == reports[:3] != reports
 
 
 def test_bad_input() -> None:

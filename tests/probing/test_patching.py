@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.support.build import pretrained_variant, tiny_pretrained
+from tests.support.reports import Reports
 from transformer.cancellation import Stopped
 from transformer.interventions.sets import Interventions
 from transformer.probing.patching import head_places, layer_places, recovery, stream_places, sub_layer_places
@@ -21,7 +22,7 @@ FIRST, SECOND = ("ka lo mi", "lo mi"), ("ka lo vu", "lo vu")
 
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre"}], ids=str)
 def test_patching_everything_gives_the_other_sentence(changes: dict[str, str]) -> None:
-    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    model = pretrained_variant(**changes)
     first, second = (model.trace(*pair) for pair in (FIRST, SECOND))
     assert len(first.source_ids) == len(second.source_ids) and first.source_ids != second.source_ids
     last = model.config.decoder_layers - 1
@@ -54,7 +55,7 @@ def test_a_head_at_one_token() -> None:
 )
 def test_recovery_of_every_place_alone(changes: dict[str, Any], switches: str) -> None:
     """Each as a whole pass of its own."""
-    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    model = pretrained_variant(**changes)
     first, second = (model.trace(*pair, interventions=Interventions.parse(switches)) for pair in (FIRST, SECOND))
     step = 1
     token = second.target_out_ids[step]
@@ -193,15 +194,10 @@ def test_chosen_tokens_of_pairs_of_unequal_length() -> None:
 def test_patching_reports_every_batch_and_stops() -> None:
     first, second = (MODEL.trace(*pair) for pair in (FIRST, SECOND))
     places = [place for some in head_places(MODEL).values() for place in some]
-    seen: list[tuple[int, int]] = []
-
-    def progress(done: int, total: int) -> bool:
-        seen.append((done, total))
-        return True
-
+    seen = Reports()
     token = second.target_out_ids[1]
     asked = (MODEL, first, second, places, 1, token)
-    assert recovery(*asked, progress) == recovery(*asked)
+    assert recovery(*asked, seen) == recovery(*asked)
     layers = MODEL.config.encoder_layers + MODEL.config.decoder_layers
     assert len(seen) == layers and seen == sorted(seen) and seen[-1] == (len(places), len(places))
     with pytest.raises(Stopped):

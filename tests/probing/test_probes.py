@@ -10,6 +10,7 @@ import pytest
 import sacrebleu
 
 from tests.support.build import sentences, tiny_model, tiny_pretrained
+from tests.support.reports import Reports
 from transformer.analysis.translation import perplexity, repetition
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import InputError, Pretrained, load
@@ -91,24 +92,14 @@ def test_a_source_that_does_not_fit_with_its_padding_is_left_out() -> None:
 
 
 def test_progress_is_reported_and_can_stop() -> None:
-    reports: list[tuple[int, int]] = []
-
-    def until(limit: int) -> bool:
-        def progress(done: int, total: int) -> bool:
-            reports.append((done, total))
-            return done < limit
-
-        reports.clear()
-        try:
-            probe(tiny_pretrained(), PAIRS, progress=progress, group=2)
-        except Stopped:
-            return False
-        return True
-
-    assert until(99) and reports[0] == (0, 11) and reports[-1] == (11, 11)
+    reports = Reports()
+    probe(MODEL, PAIRS, progress=reports, group=2)
+    assert reports[0] == (0, 11) and reports[-1] == (11, 11)
     assert [done for done, _ in reports] == sorted({done for done, _ in reports}) and len(reports) >= 6
-    assert not until(4) and reports[-1][0] in (4, 5)
-    assert not until(0) and reports == [(0, 11)]
+    for most in (1, 3):
+        with pytest.raises(Stopped):
+            probe(MODEL, PAIRS, progress=(stopped := Reports(most)), group=2)
+        assert stopped == reports[:most]
 
 
 def test_unmeasurable_input_is_an_error() -> None:

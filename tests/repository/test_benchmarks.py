@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from benchmarks import __main__, attribution, decoding, many, peer, report, server, table3, timing, trace, training
+from benchmarks import __main__, attribution, decoding, peer, report, server, table3, timing, trace
 from tests.support.build import tiny_pretrained
 from tests.support.processes import Sample
-from tests.support.reference_torch import twin
 from tests.support.sentences import GERMAN, of_length, pairs, typed
 from tests.support.viewer import Run
 from transformer import load
 from transformer.analysis.alignment import read_gold
 from transformer.attribution import METHODS
-from transformer.training.loop import _Losses
 from transformer.training.recipe import read_recipe
-from transformer.training.settings import Settings
 
 pytestmark = pytest.mark.slow  # runs every benchmark
 
@@ -40,35 +36,6 @@ def test_the_trace_benchmark_runs_in_its_smallest_setting() -> None:
     assert {row.cells[0] for row in table.rows} == {"5", "7"}
     assert all(len(row.cells) == len(table.columns) and row.good is not None for row in table.rows)
     assert "| reached |" in table.markdown() and "Load before: " in table.markdown()
-
-
-def test_the_peer_of_training_is_the_same_model() -> None:
-    """With the weights copied over, torch.nn.Transformer gives our trainer's loss: both sides do the same work."""
-    pretrained = tiny_pretrained()
-    model, config = pretrained.model, pretrained.config
-    other = training.Peer(config).eval()
-    with torch.no_grad():
-        other.embedding.weight.copy_(model.embedding.weight)
-    other.transformer.load_state_dict(twin(model).state_dict())
-    batch = training.batches(config, 2, 200)[0]
-    loss, _ = _Losses(model, Settings(smoothing=training.SMOOTHING))(batch.source, batch.target_in, batch.target_out)
-    tokens = int((batch.target_out != 0).sum())
-    assert torch.allclose(other(batch), loss / tokens, atol=1e-4)
-
-
-def test_training_is_timed_on_the_same_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, list[Any]] = {"ours": [], "theirs": []}
-    for side, name in (("ours", "our_step"), ("theirs", "peer_step")):
-        make = getattr(training, name)
-
-        def watched(*rest: Any, make: Any = make, side: str = side) -> Any:
-            step = make(*rest)
-            return lambda batch: (given[side].append(batch), step(batch))[1]
-
-        monkeypatch.setattr(training, name, watched)
-    (table,) = training.measure(tiny_pretrained(), quick=True, precisions=("float32",))
-    assert len(table.rows) == 1 and table.rows[0].good is not None
-    assert given["ours"] and all(one is other for one, other in zip(given["ours"], given["theirs"], strict=True))
 
 
 def test_decoding_compares_the_same_sentences() -> None:
@@ -119,9 +86,9 @@ def test_pages_and_memory_are_judged_by_hand() -> None:
 def test_a_part_replaces_only_the_text_between_its_markers(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     text = "top\n<!-- measured: {0} -->\nold\n<!-- end: {0} -->\n"
-    page.write_text(text.format("trace") + text.format("job"))
+    page.write_text(text.format("trace") + text.format("room"))
     report.write(page, "new\n", "trace")
-    assert page.read_text() == text.format("trace").replace("old", "\nnew\n") + text.format("job")
+    assert page.read_text() == text.format("trace").replace("old", "\nnew\n") + text.format("room")
     with pytest.raises(ValueError, match="put them back"):
         report.write(page, "new", "server")
 
@@ -145,14 +112,6 @@ def test_a_page_of_bertviz_loads_the_libraries_beside_it() -> None:
     assert 'src="require.min.js"' in page and "'d3.min'" in page and "'jquery.min'" in page and "cdn.test" not in page
     with pytest.raises(ValueError, match="names 0 libraries, not 3"):
         peer.local("<svg></svg>")
-
-
-def test_tensors_of_many_pairs_are_those_of_single_traces() -> None:
-    table, worth = many.measure(load("en-de"), quick=True)
-    *kept, single = table.rows
-    assert [row.cells[0] for row in kept] == list(many.KEPT) and single.cells[3] == ""
-    assert all(float(row.cells[3]) <= 1e-5 for row in kept)
-    assert worth.title.startswith("2 heads") and [row.cells[0][-4:] for row in worth.rows] == ["zero", "mean"]
 
 
 def test_every_method_is_compared_with_every_other_and_with_random_orders(monkeypatch: pytest.MonkeyPatch) -> None:

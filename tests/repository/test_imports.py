@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import graphlib
-import importlib
 import re
 import sys
 from pathlib import Path
@@ -155,9 +154,3 @@ def test_public_names() -> None:
     assert set(transformer.__all__) == imported
     assert len(transformer.__all__) == len(set(transformer.__all__))
     assert all(hasattr(transformer, name) for name in transformer.__all__)
-
-
-def test_every_module_imports_by_itself() -> None:
-    for path in (ROOT / "transformer").rglob("*.py"):
-        if path.name != "__main__.py":
-            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 import string
 from pathlib import Path
 
@@ -246,19 +245,3 @@ def test_alignment_and_the_best_head_by_hand() -> None:
     assert best_head(weights) == (1, 0)
     with pytest.raises(ValueError, match="contain no letter"):
         alignment(torch.ones(1, 1))
-
-
-def test_a_copy_of_the_bundled_folder_loads_by_its_path(shipped: Recurrent, tmp_path: Path) -> None:
-    copy = rnn.load(shutil.copytree(FOLDER, tmp_path / "copy"))
-    assert copy.name == "copy" and copy.translate("abc") == shipped.translate("abc")
-
-
-def test_the_public_names() -> None:
-    assert set(rnn.__all__) == {
-        "Recurrent",
-        "RecurrentConfig",
-        "RecurrentModel",
-        "RecurrentTrace",
-        "load",
-    }
-    assert rnn.__all__ == sorted(rnn.__all__)

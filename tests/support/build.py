@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 import sentencepiece
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from tests.support.refusal import refused
 from transformer.checkpoints.folder import WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
 from transformer.inference.pretrained import Pretrained
 from transformer.model.attention import MultiHeadAttention
@@ -181,13 +181,7 @@ def saved_variants(parent: Path, variants: Mapping[str, Mapping[str, Any]]) -> P
 
 def refusal(folder: Path, *words: str) -> str:
     """The one sentence that load_checkpoint says of a damaged folder; every word must be in it."""
-    with pytest.raises(CheckpointError) as error:
-        load_checkpoint(folder)
-    message = str(error.value)
-    assert "\n" not in message and len(message) < 700 + len(str(folder)), message
-    for word in words:
-        assert word in message
-    return message
+    return refused(lambda: load_checkpoint(folder), CheckpointError, *words, most=700 + len(str(folder)))
 
 
 CLOSE = {"rtol": 1e-5, "atol": 2e-5}  # the same sums in another order

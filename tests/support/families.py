@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import sentencepiece
-import torch
 
 from tests.support.build import sentencepiece_model, sentences
-from tests.support.marian import splitter
+from tests.support.marian import randomised, splitter
 
 NLLB_CODES = ("ace_Latn", "deu_Latn", "eng_Latn", "kor_Hang")
 # kind -> class of the model, class of the tokenizer, files of the tokenizer ("spm": as on the hub; "json": as
@@ -124,25 +123,8 @@ def random_model(kind: str, vocab: int, seed: int = 3, **more: Any) -> Any:
         vocab_size=vocab, max_position_embeddings=64, encoder_attention_heads=heads, decoder_attention_heads=heads,
         encoder_ffn_dim=ffn, decoder_ffn_dim=ffn, attn_implementation="eager", **changes,
     )  # fmt: skip
-    size = 0.2 if config.scale_embedding else 0.6  # of embeddings
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        model = getattr(transformers, f"{name}ForConditionalGeneration")(config)
-        with torch.no_grad():
-            for parameter_name, parameter in model.named_parameters():
-                noise = torch.randn_like(parameter)
-                if any(part in parameter_name for part in ("shared", "embed_tokens", "lm_head", "embed_positions")):
-                    if parameter.requires_grad:
-                        parameter.copy_(size * noise)
-                elif parameter.dim() == 2:
-                    parameter.copy_(1.3 * noise / parameter.shape[1] ** 0.5)
-                elif parameter.dim() == 1:
-                    parameter += 0.1 * noise
-            if hasattr(model, "final_logits_bias"):
-                bias = 0.3 * torch.randn_like(model.final_logits_bias)
-                bias[0, config.eos_token_id] = ending * size * config.d_model**0.5
-                model.final_logits_bias.copy_(bias)
-    return model.eval()
+    size = 0.2 if config.scale_embedding else 0.6
+    return randomised(getattr(transformers, f"{name}ForConditionalGeneration"), config, seed, size, ending)
 
 
 def family_folder(folder: Path, kind: str, **more: Any) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,13 @@ import torch
 from torch import Tensor
 
 from tests.support.build import sentences
+from tests.support.refusal import refused
 from transformer.attribution import METHODS, attribute
+from transformer.checkpoints.beam_rule import BeamRule
+from transformer.checkpoints.folder import CheckpointError
+from transformer.checkpoints.importers import open_folder
 from transformer.inference.pretrained import Pretrained
+from transformer.inference.search import Hypothesis, beam, greedy
 from transformer.interventions.sets import Interventions
 from transformer.model.tap import OFF
 from transformer.tracing.export import arrays, npz
@@ -84,6 +90,30 @@ def generated(theirs, source: Tensor, mask: Tensor, limit: int, **changes: objec
     for row in found[:, 1:].tolist():
         rows.append(row[: row.index(end) + 1] if end in row else [one for one in row if one != pad])
     return rows
+
+
+def greedy_is_theirs(ours: Pretrained, theirs: Any, limit: int, **settings: object) -> list[Hypothesis]:
+    """With a cache and without. Returns what is written."""
+    source, mask = batch(ours)
+    wanted = generated(theirs, source, mask, limit, num_beams=1, **settings)
+    for cached in (True, False):
+        found = greedy(ours.model, source, limit, cached, constraints=ours.rule.constraints)
+        assert [list(one.ids) for one in found] == wanted
+    return found
+
+
+def beam_is_theirs(
+    ours: Pretrained, theirs: Any, beams: int, alpha: float, rule: BeamRule | None = None, **settings: object
+) -> None:
+    source, mask = batch(ours)
+    wanted = generated(theirs, source, mask, 17, num_beams=beams, length_penalty=alpha, **settings)
+    found = beam(ours.model, source, beams, alpha, 17, rule=rule or ours.rule)
+    assert [list(one.ids) for one in found] == wanted
+
+
+def refusal(folder: Path, *words: str) -> str:
+    """The sentence with which a folder is refused."""
+    return refused(lambda: open_folder(folder), CheckpointError, *words)
 
 
 def switches_do_as_they_say(ours: Pretrained) -> None:

@@ -64,6 +64,29 @@ def vocabulary(pieces: Sequence[str], codes: Sequence[str] = ()) -> dict[str, in
     return {piece: number for number, piece in enumerate(names)}
 
 
+def randomised(kind: Any, config: Any, seed: int, size: float, ending: float) -> Any:
+    """A model of this class in eval mode, its weights large enough that it writes various tokens, and ends. size: of
+    embeddings; ending: how likely the end is."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = kind(config)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                noise = torch.randn_like(parameter)
+                if any(part in name for part in ("shared", "embed_tokens", "lm_head", "embed_positions")):
+                    if parameter.requires_grad:
+                        parameter.copy_(size * noise)
+                elif parameter.dim() == 2:
+                    parameter.copy_(1.3 * noise / parameter.shape[1] ** 0.5)
+                elif parameter.dim() == 1:
+                    parameter += 0.1 * noise
+            if hasattr(model, "final_logits_bias"):
+                bias = 0.3 * torch.randn_like(model.final_logits_bias)
+                bias[0, config.eos_token_id] = ending * size * config.d_model**0.5
+                model.final_logits_bias.copy_(bias)
+    return model.eval()
+
+
 def random_marian(
     seed: int, vocab: int, target_vocab: int, heads: int, ffn: int, ending: float = 1.5, **changes: Any
 ) -> MarianMTModel:
@@ -84,22 +107,7 @@ def random_marian(
         attn_implementation="eager",
         **changes,
     )
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        model = MarianMTModel(config)
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                noise = torch.randn_like(parameter)
-                if any(part in name for part in ("shared", "embed_tokens", "lm_head")):
-                    parameter.copy_(0.6 * noise)
-                elif parameter.dim() == 2 and "embed_positions" not in name:
-                    parameter.copy_(1.3 * noise / parameter.shape[1] ** 0.5)
-                elif parameter.dim() == 1:
-                    parameter += 0.1 * noise
-            bias = 0.3 * torch.randn_like(model.final_logits_bias)
-            bias[0, 0] = ending * 0.6 * config.d_model**0.5
-            model.final_logits_bias.copy_(bias)
-    return model.eval()
+    return randomised(MarianMTModel, config, seed, 0.6, ending)
 
 
 def marian_folder(

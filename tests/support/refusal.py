@@ -1,4 +1,4 @@
-"""Switches that are refused."""
+"""What is refused, and with which sentence."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from transformer.interventions.sets import InterventionError
 
-
-def refusal(make: Callable[[], object], *words: str) -> str:
-    """The one sentence with which a switch is refused; every word must be in it."""
-    with pytest.raises(InterventionError) as error:
-        make()
-    message = str(error.value)
-    assert "\n" not in message and len(message) < 400, message
-    for word in words:
-        assert word in message, message
+def refused(act: Callable[[], object], error: type[Exception], *words: str, most: int = 600) -> str:
+    """The one sentence with which this is refused; every word must be in it. most: characters it may have."""
+    with pytest.raises(error) as caught:
+        act()
+    message = str(caught.value)
+    assert "\n" not in message and len(message) < most, message
+    assert all(word in message for word in words), message
     return message

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -81,12 +80,9 @@ def start(
     address = f"http://localhost:{port}"
     until = time.monotonic() + START
     while time.monotonic() < until and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5) as answer:
-                if answer.status == 200:
-                    return process, address
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)
+        if answers(port):
+            return process, address
+        time.sleep(0.2)
     stop(process)
     pytest.fail(f"the app did not start:\n{log.read_text(errors='replace')[-3000:]}", pytrace=False)
 

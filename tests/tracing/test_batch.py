@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tests.support.build import T5, pretrained_variant, tiny_pretrained
+from tests.support.reports import Reports
 from transformer.cancellation import Stopped
 from transformer.checks import WrongTypeError
 from transformer.inference.pretrained import InputError
@@ -28,7 +29,7 @@ PAIRS = [("ka lo mi vu", "lo mi"), ("mi", "ka lo vu ti ka"), ("vu ti ka", "mi mi
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre", "d_k": 3}, {**T5, "scaling": True}], ids=str)
 def test_every_tensor_is_that_of_a_single_trace(changes: dict[str, object], double: bool) -> None:
     """To 2e-6 of the tensor's largest number; to 1e-6 if numbers are not rounded to 32 bits on the way."""
-    model = pretrained_variant(**changes) if changes else tiny_pretrained()
+    model = pretrained_variant(**changes)
     if double:
         model = dataclasses.replace(model, model=copy.deepcopy(model.model).double())
     found = model.trace_all(PAIRS, names(model.config), batch_tokens=40)
@@ -72,8 +73,8 @@ def test_one_name_need_not_be_in_a_tuple() -> None:
 
 
 def test_progress_counts_pairs_and_stops() -> None:
-    done: list[tuple[int, int]] = []
-    tiny_pretrained().trace_all(PAIRS, batch_tokens=1, progress=lambda *args: not done.append(args))  # type: ignore[func-returns-value]
+    done = Reports()
+    tiny_pretrained().trace_all(PAIRS, batch_tokens=1, progress=done)
     assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
     with pytest.raises(Stopped):
         tiny_pretrained().trace_all(PAIRS, progress=lambda done, total: False)

@@ -70,12 +70,6 @@ def test_long_translations_of_untrained_states_are_cut(trace: Trace) -> None:
     assert header["writes"] == ["a" * SHOWN + "…"] * 3
 
 
-@pytest.mark.parametrize("asked", ["-1", "1.5", "", "x", "1" * 10, "٣", "1e3", " 3"])
-def test_a_link_with_an_invalid_step_is_reported(asked: str) -> None:
-    view, notices = view_from_params({"training": asked}, LAYERS, 3)
-    assert view.training is None and len(notices) == 1 and "The link asks for training" in notices[0]
-
-
 def test_a_step_is_in_the_link_and_unknown_to_the_picture() -> None:
     view = View(training=1219)
     assert view.to_params()["training"] == "1219" and "training" not in View().to_params()

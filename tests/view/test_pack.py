@@ -43,10 +43,10 @@ def test_a_link_has_the_whole_state_and_is_read_back() -> None:
 BAD = ("", "0", "-1", "1e99", "nan", "²", "9" * 5000, "<script>", "\x00", "../../etc", "٣")
 
 
-@pytest.mark.parametrize("name", [*CHOICES, "layer", "head", "threshold", "cell", "big"])
+@pytest.mark.parametrize("name", [*CHOICES, "layer", "head", "threshold", "cell", "big", "training"])
 def test_invalid_values_fall_back_and_are_reported(name: str) -> None:
     for value in BAD:
-        if value == "0" and name in ("threshold", "big"):
+        if value == "0" and name in ("threshold", "big", "training"):
             continue
         view, (notice,) = view_from_params({name: value}, LAYERS, 3)
         assert view == View() and len(notice) < 200

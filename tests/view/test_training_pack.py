@@ -81,16 +81,11 @@ def test_browsers_without_frames_get_the_opening() -> None:
     assert about["opening"] is None and about["frames"] == [] and about["weights"] is None and about["recorded"] == 0
 
 
-def test_without_an_ask_no_frame_travels() -> None:
+def test_without_an_ask_or_after_the_last_frame_no_frame_travels() -> None:
     run = a_run(0, SMALL)
-    start, frames, rows = held(pack([run], None, {}))[run.id]
-    assert start == len(run.every) and frames == rows == []
-
-
-def test_a_too_high_frame_count_gives_no_frames() -> None:
-    run = a_run(0, SMALL)
-    start, frames, _ = held(pack([run], {run.id: 10**6}, {}))[run.id]
-    assert start == len(run.every) and frames == []
+    for have in (None, {run.id: 10**6}):
+        start, frames, rows = held(pack([run], have, {}))[run.id]
+        assert start == len(run.every) and frames == rows == []
 
 
 def test_an_answer_is_bounded_and_the_next_continues(monkeypatch: pytest.MonkeyPatch) -> None:

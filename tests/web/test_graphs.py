@@ -26,6 +26,7 @@ from tests.support.build import (
     variant_name,
 )
 from tests.support.marian import marian_folder
+from tests.support.reports import Reports
 from tests.support.strategies import many_switches
 from tests.support.t5 import t5_folder
 from transformer.cancellation import Stopped
@@ -178,8 +179,8 @@ def test_a_stopped_export_leaves_nothing(made_before: Pretrained, tmp_path: Path
 
 
 def test_progress_counts_to_its_end(made_before: Pretrained, tmp_path: Path) -> None:
-    steps: list[tuple[int, int]] = []
-    export_folder(made_before, tmp_path / "mine", lambda done, total: steps.append((done, total)) is None)
+    steps = Reports()
+    export_folder(made_before, tmp_path / "mine", steps)
     assert steps == [(done, STEPS) for done in range(1, STEPS + 1)]
 
 

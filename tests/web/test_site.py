@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ import pytest
 import transformer
 from tests.support.build import pretrained_variant
 from tests.support.closed import closed_checkpoint
-from tests.support.payloads import unpack
+from tests.support.payloads import array, unpack
 from transformer.__main__ import main
 from transformer.analysis.tokens import word_labels, word_numbers
 from transformer.checkpoints.folder import WORDS
@@ -36,12 +34,6 @@ REFERENCE = re.compile(r'(?:href|src)="([^"]*)"')
 
 def files(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-
-
-def header(pack: bytes) -> dict[str, Any]:
-    length = struct.unpack("<I", pack[4:8])[0]
-    found: dict[str, Any] = json.loads(pack[8 : 8 + length])
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -109,14 +101,11 @@ def test_the_first_picture_is_that_of_the_first_example(written: Path) -> None:
     model = transformer.load("reverse")
     example = read_examples(model)[0]
     trace = model.trace(example.source)
-    pack = gzip.decompress((written / "first.pack.gz").read_bytes())
-    about = header(pack)
+    about, data = unpack(gzip.decompress((written / "first.pack.gz").read_bytes()))
     assert about["texts"] == {} and about["tokens"]["target_out"] == list(trace.target_out)
-    reference = about["kinds"]["cross"]["picture"]
-    start = 8 + struct.unpack("<I", pack[4:8])[0] + reference["offset"]
-    picture = np.frombuffer(pack, np.uint8, int(np.prod(reference["shape"])), start).reshape(reference["shape"])
+    picture = array(about["kinds"]["cross"]["picture"], data)
     assert np.abs(picture / 255 - trace.cross.weights.numpy()).max() <= 0.5 / 255 + 1e-6
-    [exact] = header(gzip.decompress((written / "first-head.pack.gz").read_bytes()))["exact"]
+    [exact] = unpack(gzip.decompress((written / "first-head.pack.gz").read_bytes()))[0]["exact"]
     assert (exact["kind"], exact["layer"], exact["head"]) == (
         example.view.kind, example.view.layer, example.view.head
     )  # fmt: skip
