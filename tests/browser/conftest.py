@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.find import FLAGS, NoProgram, do_without, find_browser, find_nginx
+from tests.browser.find import FLAGS, find_browser, find_nginx, needed
 from tests.support.app import loaded
 from tests.support.server import WAIT, served
 from transformer.inference.pretrained import Pretrained
@@ -33,20 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_path() -> str:
-    """The program file of the browser. Without one: skipped, said loudly; with CI=true a failure."""
-    try:
-        return find_browser()
-    except NoProgram as error:
-        do_without(f"a browser: {error}")
+    """The program file of the browser."""
+    return needed(find_browser, "a browser")
 
 
 @pytest.fixture(scope="session")
 def nginx_path() -> str:
-    """The program file of nginx. Without one: as without a browser."""
-    try:
-        return find_nginx()
-    except NoProgram as error:
-        do_without(f"nginx: {error}")
+    """The program file of nginx."""
+    return needed(find_nginx, "nginx")
 
 
 @pytest.fixture(scope="session")
