@@ -36,7 +36,8 @@ def params_of(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def wait_for_params(page: Page, **wanted: str) -> None:
+def wait_for_params(page: Page, **wanted: str | None) -> None:
+    """Wait until the link has these parameters; None: not this one."""
     page.wait_for_function(
         "wanted => { const p = new URLSearchParams(location.search);"
         " return Object.entries(wanted).every(([k, v]) => p.get(k) === v) }",

@@ -139,7 +139,7 @@ def test_painted_attention_changes_the_translation_and_is_in_the_link(page: Page
     assert page.locator(".paint-row output").all_inner_texts() == shares
     page.get_by_role("button", name="As the model had it").click()
     expect(point).to_contain_text("Move a weight")
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('paint')")
+    wait_for_params(page, paint=None)
 
 
 DESK, BIG, PHONE = (1440, 900), (1280, 720), (390, 844)

@@ -129,7 +129,7 @@ def test_a_person_opens_the_slider_plays_it_and_goes_back(
     shows(page, None)
     exact(page)
     expect(slider(page)).to_have_count(0)
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('training')")
+    wait_for_params(page, training=None)
 
 
 def test_the_link_holds_the_recorded_step(context: BrowserContext, server: str) -> None:

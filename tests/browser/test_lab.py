@@ -109,7 +109,7 @@ def test_heads_are_knocked_out_by_clicking_and_by_key(context: BrowserContext, s
     page.get_by_test_id("lab-grid-after").press("x")
     wait_for_params(page, zero="cross.1.4,cross.3")
     page.get_by_test_id("knock-clear").click()
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('zero')")
+    wait_for_params(page, zero=None)
 
 
 def test_a_head_gets_its_mean_or_the_output_for_a_typed_sentence(
@@ -203,7 +203,7 @@ def test_a_head_chosen_in_the_numbers_is_shown_above(context: BrowserContext, se
     page = opened(context, server, part="measures", scaling="off", kind="cross")
     page.get_by_test_id("measures-after-encoder_self-2-3").click()
     wait_for_params(page, kind="encoder_self", layer="2", head="3")
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('part')")
+    wait_for_params(page, part=None)
     expect(page.get_by_test_id("lab-kind-encoder_self")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("pane-after").locator("h3")).to_have_text("Layer 2, head 3")
 

@@ -58,7 +58,7 @@ def test_a_person_visits_every_page_and_uses_the_main_ones(
     switched = model.trace(SENTENCE, interventions=Interventions.parse("zero=cross.3.5"))
     assert switched.id != trace.id
     page.get_by_test_id("knock-clear").click()
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('zero')")
+    wait_for_params(page, zero=None)
 
     # Every other page on a projector, in big text: its heading, nothing cut off, and no error.
     page.set_viewport_size({"width": 1280, "height": 720})
