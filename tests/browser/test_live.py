@@ -200,8 +200,8 @@ def test_the_drawing_follows_keys_and_steps_without_the_server(anatomy: Anatomy,
 def test_a_switch_is_drawn_at_once_and_the_server_hears_of_it(anatomy: Anatomy) -> None:
     go(anatomy, "place.head_outputs", zoom="sub", place="decoder.cross", decoder=1, head=2, step="values")
     anatomy.element.evaluate("({ anatomy }) => anatomy.switches.knock()")
-    notes = anatomy.page.get_by_test_id("anatomy-notes")
-    expect(notes).to_have_text("Switched: 1 head knocked out: cross-attention, layer 2, head 3.")
+    notes, said = anatomy.page.get_by_test_id("anatomy-notes"), "1 head knocked out: cross-attention, layer 2, head 3."
+    expect(notes).to_have_text(f"Switched: {said}", use_inner_text=True)
     anatomy.page.context.set_offline(False)
     anatomy.told()
     wait_for_params(anatomy.page, zero="cross.2.3", zoom="sub", decoder="2", head="3", step="values")

@@ -37,7 +37,7 @@ def bottom(page: Page, selector: str) -> float:
 def test_every_head_at_every_step_shows_the_recorded_weights(context: BrowserContext, server: str, number: int) -> None:
     """Cell by cell: all heads of all kinds at steps from the first to the last, with a mask and without; and one head
     once more, enlarged."""
-    page, run = context.new_page(), recorded_runs("no-mask")[number]
+    page, run = sized_page(context, 1440, 1600), recorded_runs("no-mask")[number]  # high: large cells
     picture = opened(page, server, "preset=no-mask&step=0")
     page.get_by_test_id("training-run").nth(number).get_by_role("button").first.click()
     page.get_by_test_id("training-kind-all").click()
@@ -129,7 +129,7 @@ def test_a_run_plays_is_held_and_a_click_on_a_curve_goes_to_that_step(
     curve = page.get_by_test_id("training-plot-exact")
     x = picture.tell("v.curves.places.step(200)")
     curve.hover(position={"x": x, "y": 40})
-    expect(picture.root.get_by_test_id("tooltip")).to_contain_text("step 200")
+    expect(picture.root.get_by_test_id("tooltip")).to_contain_text(re.compile("step (199|200|201)"))
     curve.click(position={"x": x, "y": 40})
     step = picture.tell("v.run.frames[v.shown].step")
     assert abs(step - 200) <= 10
