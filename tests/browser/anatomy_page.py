@@ -7,10 +7,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy
-import torch
 from PIL import Image
 from playwright.sync_api import Page
-from torch import Tensor
 
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 
@@ -29,6 +27,10 @@ class Anatomy:
     def read(self, code: str) -> Any:
         """The value of an expression, with the drawing as `anatomy`."""
         return self.element.evaluate(f"({{ anatomy }}) => {code}")
+
+    def until(self, code: str) -> None:
+        """Wait until an expression is true, with the drawing as `anatomy`."""
+        self.page.wait_for_function(f"({{ anatomy }}) => {code}", arg=self.element.element_handle())
 
     def settle(self) -> None:
         """Wait until nothing moves, all data is loaded, and the server knows the state."""
@@ -62,20 +64,7 @@ class Anatomy:
     def at(self) -> dict[str, Any]:
         return self.read("anatomy.state")
 
-    def numbers(self, name: str) -> dict[str, Tensor]:
-        """Matrices that are drawn now under a name of the place, by their keys: float32 as the browser has them."""
-        matrices = self.element.evaluate(
-            """({ anatomy }, name) => anatomy.scene
-              .filter((item) => item.kind === "matrix" && item.matrix.name === name && item.matrix.exact)
-              .map(({ key, matrix: { rows, cols, data } }) => [key, rows, cols, Array.from(data, String)])""",
-            name,
-        )
-        return {
-            key: torch.tensor([float(number.replace("Infinity", "inf")) for number in data]).reshape(rows, cols)
-            for key, rows, cols, data in matrices
-        }
-
-    def picture(self) -> tuple[str, Tensor]:
+    def picture(self) -> tuple[str, numpy.ndarray]:
         """What is drawn where, exactly; and a screenshot, [row, column, colour]."""
         items = self.element.evaluate(
             """({ anatomy }) => JSON.stringify(anatomy.stage.moving.map(({ item: { matrix, plain, ...item }, to }) =>
@@ -84,7 +73,7 @@ class Anatomy:
         # Not the text above it: its lines may be rounded to other pixels.
         shot = self.page.get_by_test_id("anatomy-canvas").screenshot(style=".hs-an-tell { visibility: hidden }")
         with Image.open(io.BytesIO(shot)) as image:
-            return items, torch.from_numpy(numpy.array(image.convert("RGB"), dtype=numpy.int16))
+            return items, numpy.array(image.convert("RGB"), dtype=numpy.int16)
 
     def link(self) -> dict[str, str]:
         return {name: values[0] for name, values in parse_qs(urlsplit(self.page.url).query).items()}

@@ -70,45 +70,31 @@ RECORD = (
     "for (const name of ['attacked', 'alert', 'prompt', 'confirm'])"
     " window[name] = (...given) => window.attackedBy.push(name + given.join());"
 )
-# What no page of ours has, in the document, its shadow roots and its frames.
-FOUND = """() => {
+# What no element of a page of ours has or is.
+FOUND = """(all) => {
   const problems = (window.attackedBy || []).map((attack) => "ran: " + attack);
-  const walk = (root) => {
-    for (const node of root.querySelectorAll("*")) {
-      for (const {name, value} of node.attributes) {
-        if (/^on/i.test(name)) problems.push(node.tagName + " has " + name);
-        const leads = /^(href|src|action|formaction|xlink:href)$/i.test(name);
-        if (leads && /^\\s*(javascript|vbscript|data:text)/i.test(value))
-          problems.push(node.tagName + " " + name + "=" + value);
-        const link = node.tagName === "A" && node.closest("[data-testid=stMarkdown]"); // a card may have links
-        if (!link && /expression\\(|FOREIGN/.test(value) && /^(style|href|src|srcset|background)$/i.test(name))
-          problems.push(node.tagName + " " + name + "=" + value);
-      }
-      if (/^(script|style)$/i.test(node.tagName) && /attacked\\(|FOREIGN/.test(node.textContent) && !node.dataset.ours)
-        problems.push(node.tagName + ": " + node.textContent.slice(0, 80));
-      if (/^(object|embed|base|marquee|mglyph|iframe)$/i.test(node.tagName))
-        problems.push(node.tagName);
-      if (node.shadowRoot) walk(node.shadowRoot);
+  for (const node of all) {
+    for (const {name, value} of node.attributes) {
+      if (/^on/i.test(name)) problems.push(node.tagName + " has " + name);
+      const leads = /^(href|src|action|formaction|xlink:href)$/i.test(name);
+      if (leads && /^\\s*(javascript|vbscript|data:text)/i.test(value))
+        problems.push(node.tagName + " " + name + "=" + value);
+      const link = node.tagName === "A" && node.closest("[data-testid=stMarkdown]"); // a card may have links
+      if (!link && /expression\\(|FOREIGN/.test(value) && /^(style|href|src|srcset|background)$/i.test(name))
+        problems.push(node.tagName + " " + name + "=" + value);
     }
-  };
-  walk(document);
+    if (/^(script|style)$/i.test(node.tagName) && /attacked\\(|FOREIGN/.test(node.textContent) && !node.dataset.ours)
+      problems.push(node.tagName + ": " + node.textContent.slice(0, 80));
+    if (/^(object|embed|base|marquee|mglyph|iframe)$/i.test(node.tagName))
+      problems.push(node.tagName);
+  }
   return problems;
 }""".replace("FOREIGN", FOREIGN)
-# Everything that is written or said anywhere, shadow roots included.
-WRITTEN = """() => {
-  const texts = [];
-  const walk = (node) => {
-    if (node.nodeType === Node.TEXT_NODE) texts.push(node.data);
-    if (node.shadowRoot) walk(node.shadowRoot);
-    for (const name of ["title", "aria-label", "value"])
-      if (node.getAttribute && node.getAttribute(name)) texts.push(node.getAttribute(name));
-    if (node.value) texts.push(String(node.value));
-    if (/^(style|script)$/i.test(node.nodeName)) return;
-    node.childNodes.forEach(walk);
-  };
-  walk(document.body);
-  return texts.join("\\n");
-}"""
+# What is written or said in the elements of a page.
+WRITTEN = """(all) => all.flatMap((node) => [
+  ...["title", "aria-label", "value"].map((name) => node.getAttribute(name)), node.value,
+  ...[...node.childNodes].map((inner) => (/^(style|script)$/i.test(node.nodeName) ? "" : inner.nodeValue)),
+]).filter(Boolean).join("\\n")"""
 NAME = "evil" if os.name == "nt" else "<img src=x onerror=attacked(60)> **b** :red[x] $x$ &lt; '\""
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.explorer_page import params_of, wait_for_params
+from tests.browser.explorer_page import wait_for_params
+from tests.browser.navigation import open_room
 from tests.browser.stillness import still
 
 LESSON = "paper-in-45-minutes"
@@ -107,11 +108,7 @@ def walk(browser: Browser, address: str, folder: Path) -> None:
         context.set_default_timeout(WAIT)
     expect.set_options(timeout=WAIT)
     here = Class({name: context.new_page() for name, context in contexts.items()}, folder)
-    here.teacher.goto(f"{address}/lessons")
-    here.teacher.get_by_role("button", name="Open a room").click()
-    expect(here.teacher.locator(".hs-room-code")).to_contain_text("no students yet")
-    here.teacher.wait_for_url("**room=*")
-    code = params_of(here.teacher)["room"]
+    code = open_room(here.teacher, address)
     for page in here.online(0).values():
         page.goto(f"{address}/?room={code}")
         expect(page.locator("h1.hs-spoken")).to_have_text("Lessons")

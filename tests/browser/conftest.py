@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.find import FLAGS, NoProgram, do_without, find_browser, find_nginx
+from tests.browser.find import FLAGS, find_browser, find_nginx, needed
 from tests.support.app import loaded
-from tests.support.server import WAIT, start, stop
+from tests.support.server import WAIT, served
 from transformer.inference.pretrained import Pretrained
 
 if TYPE_CHECKING:
@@ -33,20 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_path() -> str:
-    """The program file of the browser. Without one: skipped, said loudly; with CI=true a failure."""
-    try:
-        return find_browser()
-    except NoProgram as error:
-        do_without(f"a browser: {error}")
+    """The program file of the browser."""
+    return needed(find_browser, "a browser")
 
 
 @pytest.fixture(scope="session")
 def nginx_path() -> str:
-    """The program file of nginx. Without one: as without a browser."""
-    try:
-        return find_nginx()
-    except NoProgram as error:
-        do_without(f"nginx: {error}")
+    """The program file of nginx."""
+    return needed(find_nginx, "nginx")
 
 
 @pytest.fixture(scope="session")
@@ -152,11 +146,10 @@ def reverse() -> Pretrained:
     return loaded("reverse")
 
 
-def _running(factory: pytest.TempPathFactory, script: str = "", **environment: str) -> Iterator[str]:
+def _running(factory: pytest.TempPathFactory, **environment: str) -> Iterator[str]:
     folder = factory.mktemp("server")
-    process, address = start(folder / "log.txt", script=script, HEADSCOPE_ROOMS=str(folder / "rooms"), **environment)
-    yield address
-    stop(process)
+    with served(folder, HEADSCOPE_ROOMS=str(folder / "rooms"), **environment) as app:
+        yield app.address
 
 
 @pytest.fixture(scope="session")
@@ -169,9 +162,3 @@ def server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def live_server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an app whose pages load the engine; those of the others do not."""
     yield from _running(tmp_path_factory, HEADSCOPE_ENGINE="on")
-
-
-@pytest.fixture(scope="session")
-def training_page(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a page that shows only the picture of made-up runs: training_app.py."""
-    yield from _running(tmp_path_factory, "tests/browser/training_app.py")

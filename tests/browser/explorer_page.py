@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.navigation import opened_at, saved
+from tests.browser.canvas import click_tile, read_cell
+from tests.browser.navigation import opened_at
 
 SENTENCE = "The dog sees the cat."
 
@@ -19,27 +18,13 @@ def opened(context: BrowserContext, server: str, **params: str) -> Page:
     return opened_at(context, f"{server}/", source=params.pop("source", SENTENCE), **params)
 
 
-def plot(canvas: Locator) -> Any:
-    return json.loads(canvas.get_attribute("data-plot") or "null")
-
-
 def click_head(page: Page, kind: str, layer: int | str, head: int | str) -> None:
-    grid = page.get_by_test_id(f"grid-{kind}")
-    tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (layer, head))
-    grid.click(position={"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2})
-
-
-def cell(page: Page, kind: str, row: int, column: int) -> dict[str, float]:
-    at = plot(page.get_by_test_id(f"head-{kind}"))
-    return {"x": at["left"] + (column + 0.5) * at["cw"], "y": at["top"] + (row + 0.5) * at["ch"]}
+    click_tile(page.get_by_test_id(f"grid-{kind}"), layer, head)
 
 
 def hover(page: Page, kind: str, row: int, column: int) -> str:
     """What the tooltip says over a cell, once the exact numbers are there."""
-    page.get_by_test_id(f"head-{kind}").hover(position=cell(page, kind, row, column))
-    tooltip = page.get_by_test_id("tooltip")
-    expect(tooltip).to_be_visible()
-    return tooltip.inner_text()
+    return read_cell(page.get_by_test_id(f"head-{kind}"), row, column)
 
 
 def weight_in(text: str) -> float:
@@ -51,7 +36,8 @@ def params_of(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def wait_for_params(page: Page, **wanted: str) -> None:
+def wait_for_params(page: Page, **wanted: str | None) -> None:
+    """Wait until the link has these parameters; None: not this one."""
     page.wait_for_function(
         "wanted => { const p = new URLSearchParams(location.search);"
         " return Object.entries(wanted).every(([k, v]) => p.get(k) === v) }",
@@ -62,9 +48,3 @@ def wait_for_params(page: Page, **wanted: str) -> None:
 def exact(page: Page) -> None:
     """Until the chosen head's exact numbers have arrived: its badge can be computed then."""
     expect(page.get_by_test_id("badge-recomputed").first).to_have_attribute("data-ok", "true")
-
-
-def saved_pictures(page: Page) -> dict[str, bytes]:
-    """What the Save menu of the explorer gives: "png", "svg", "head", "csv"."""
-    exact(page)
-    return {name: saved(page, "save", name)[1] for name in ("png", "svg", "head", "csv")}

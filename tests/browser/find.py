@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
@@ -25,11 +25,15 @@ class NoProgram(Exception):
     """No such program was found; the message lists what was tried."""
 
 
-def do_without(what: str) -> NoReturn:
-    """Skip a test that needs a program, loudly; with CI=true it fails."""
+def needed(find: Callable[[], str], what: str) -> str:
+    """The program file that is found. Without one a test is skipped, loudly; with CI=true it fails."""
+    try:
+        return find()
+    except NoProgram as error:
+        lacks = f"{what}: {error}"
     if os.environ.get("CI", "").lower() in ("1", "true"):
-        pytest.fail(f"CI needs {what}", pytrace=False)
-    pytest.skip(f"TESTS NOT RUN for want of {what}")
+        pytest.fail(f"CI needs {lacks}", pytrace=False)
+    pytest.skip(f"TESTS NOT RUN for want of {lacks}")
 
 
 def _runs(path: str | Path, ask: str = "--version") -> bool:

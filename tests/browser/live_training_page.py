@@ -7,8 +7,6 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.navigation import link_to
-
 BUSY = 120_000  # milliseconds that a training of a few steps may take on a busy machine
 
 
@@ -24,16 +22,11 @@ def settled(page: Page) -> None:
     assert page.locator("[data-testid=stException]").count() == 0
 
 
-def header(page: Page, name: str) -> Locator:
-    """The link to a page that every page has; one that opens a run's model there may be of the same name."""
-    return link_to(page, name)
-
-
 def press_train(page: Page) -> None:
     page.get_by_role("button", name="Train it live", exact=True).click()
 
 
-def card(page: Page, number: int = 0):  # type: ignore[no-untyped-def]
+def card(page: Page, number: int = 0) -> Locator:
     return page.get_by_test_id("training-run").nth(number)
 
 

@@ -25,7 +25,7 @@ from tests.browser.find import FLAGS, find_browser
 from tests.browser.stillness import still
 from tests.pages.test_links import LINKS
 from tests.support.paper_table import address_of, entries
-from tests.support.server import start, stop
+from tests.support.server import served
 from transformer.view.languages import languages
 
 SIZES = {"desk": (1440, 900), "phone": (390, 844), "projector": (1280, 720)}
@@ -131,15 +131,11 @@ def paper_views(browser: Browser, address: str, folder: Path) -> None:
 def main(folder: Path, shoot: Callable[[Browser, str, Path], None], language: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as logs, sync_playwright() as playwright:
-        process, address = start(
-            Path(logs) / "log.txt", HEADSCOPE_ROOMS=str(Path(logs) / "rooms.sqlite"), HEADSCOPE_LANGUAGE=language
-        )
-        try:
+        given = {"HEADSCOPE_ROOMS": f"{logs}/rooms.sqlite", "HEADSCOPE_LANGUAGE": language}
+        with served(Path(logs), **given) as app:
             browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
-            shoot(browser, address, folder)
+            shoot(browser, app.address, folder)
             browser.close()
-        finally:
-            stop(process)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
 from transformer.view import bundle
 from transformer.view.anatomy_pack import open_pack, place_pack, trace_pack, weights_pack
-from transformer.view.anatomy_state import steps_of
+from transformer.view.anatomy_state import PLACES, steps_of
 
 MARKUP = "<b>ka</b> lo {token} <math>mi</math> d_k"
 TARGET = "nu re <i>sta</i>"
@@ -34,15 +34,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no norm": {"norm": "none"},
     "bare": {"residual": False, "norm": "none", "causal": False, "heads": 1},
 }
-# Of each place the field of transformer.analysis.anatomy that a step makes, one head of it where it has heads
-INNER = {"dot": "dot", "scale": "scaled", "mask": "scores", "softmax": "weights", "values": "head_outputs",
-         "concat": "concat", "output": "update", "add": "sum", "x": "x"}  # fmt: skip
-FEED = {"x": "x", "inner": "pre", "activation": "activation", "outer": "update", "add": "sum"}
-ENDS = {"row": "rows", "times": "embedding", "plus": "x"}
-STEPS: dict[str, dict[str, str]] = {
-    "source": ENDS, "encoder.self": INNER, "encoder.ff": FEED, "target": ENDS, "decoder.self": INNER,
-    "decoder.cross": INNER, "decoder.ff": FEED, "output": {"hidden": "hidden", "logits": "logits"},
-}  # fmt: skip
 # Of some steps the part of the equation that is highlighted, and its text
 LIT: dict[str, list[tuple[str, str, str, str]]] = {
     "paper": [
@@ -68,7 +59,6 @@ LIT: dict[str, list[tuple[str, str, str, str]]] = {
     "bare": [("encoder.ff", "outer", "outer", "W2+b2")],
 }
 HEAD, STEP = 2, 1
-LEAVES = {"post": "leaves", "pre": "normed"}
 
 GLUE = """
 const unpack = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -105,10 +95,10 @@ def given(model: Pretrained, text: str) -> tuple[Trace, str]:
     trace = model.trace(MARKUP, TARGET, interventions=switches) if text else plain
     before, state = plain if text else None, {"revision": 1, "t": STEP, "head": HEAD}
     packs = [trace_pack(model, trace, before, switches.to_params(), state), open_pack(trace, 0, 0)]
-    packs += [place_pack(model, trace, layered(place), STEP, before) for place in STEPS]
+    packs += [place_pack(model, trace, layered(place), STEP, before) for place in PLACES]
     steps = {"self": ("project", "output"), "cross": ("project", "output"), "ff": ("inner", "outer")}
     weights = {f"{place}/{step}": encoded(weights_pack(model, layered(place), step))
-               for place in STEPS for step in steps.get(place.partition(".")[2], ())}  # fmt: skip
+               for place in PLACES for step in steps.get(place.partition(".")[2], ())}  # fmt: skip
     return trace, f"const PACKS = {json.dumps([*map(encoded, packs)])};\nconst WEIGHTS = {json.dumps(weights)};\n{GLUE}"
 
 
@@ -148,29 +138,23 @@ def page(context: BrowserContext) -> Page:
     return page
 
 
-@pytest.mark.parametrize("variant", ["paper", "wide", "alone pre"])
-def test_every_step_shows_its_equation_shape_and_range(page: Page, variant: str) -> None:
+@pytest.mark.parametrize("variant", ["paper", "wide", "alone pre", "bare"])
+def test_every_step_has_its_equation_and_texts_and_the_model_its_connections(page: Page, variant: str) -> None:
     panel = Panel(page, pretrained(**VARIANTS[variant]))
     config = panel.model.config
-    for place, steps in STEPS.items():
-        names = {**steps, **({"norm": LEAVES[config.norm]} if "." in place and config.norm in LEAVES else {})}
-        for step in set(names) & set(steps_of(place, config)):
+    for place in PLACES:
+        for step in steps_of(place, config):
             state = panel.go(zoom="sub", place=place, step=step)
             assert (state["place"], state["step"]) == (place, step)
             lit = panel.lit()
-            nothing = step == "plus" and variant == "wide"  # a model without positions adds nothing
+            nothing = step == "plus" and config.positions == "none"  # a model without positions adds nothing
             assert bool(lit) != nothing and all(width > 4 and text for _, text, width in lit), (place, step)
-            expected = panel.tensor(place, names[step])
-            whole = [1, *expected.shape]
-            assert panel.part("shape").replace("\n", " ").split("=")[0].endswith(f"[{', '.join(map(str, whole))}] ")
-            numbers = expected[expected.isfinite()]  # of all heads: all are drawn
-            low, high = float(numbers.min()), float(numbers.max())
-            legend = page.get_by_test_id("tell-legend")
-            given = [float(legend.get_attribute(f"data-{end}") or "nan") for end in ("low", "high")]
-            is_share = names[step] == "weights"
-            assert given == ([0, 1] if is_share else pytest.approx([low, high], rel=1e-6, abs=1e-9))
-            assert (legend.locator(".hs-an-hatch").count() == 1) == bool((~expected.isfinite()).any()), (place, step)
-            assert panel.part("explanation") and panel.part("title") and "{" not in panel.part("explanation")
+            assert panel.part("shape") and panel.part("title")
+            assert panel.part("explanation") and "{" not in panel.part("explanation")
+    panel.go(zoom="model", place="decoder.self")
+    drawn = {key.partition(":")[0] for key in page.evaluate("view.scene.map((item) => item.key)")}
+    assert ("around" in drawn) == config.residual
+    assert ("pill" in drawn) == (config.residual or config.norm == "post")
 
 
 def test_the_part_of_the_equation_that_a_step_computes_is_highlighted(page: Page) -> None:
@@ -186,7 +170,7 @@ def test_the_equation_fits_the_panel(page: Page) -> None:
     panel = Panel(page, pretrained())
     for width, big in ((1440, False), (1280, True), (390, False)):
         page.set_viewport_size({"width": width, "height": 800})
-        for place in STEPS:
+        for place in PLACES:
             panel.go(zoom="sub", place=place, big=big)
             overflow = page.get_by_test_id("tell-equation").evaluate(
                 "(element) => element.scrollWidth - element.clientWidth"
@@ -205,16 +189,9 @@ def test_the_panel_says_what_the_switches_changed(page: Page) -> None:
     assert "scaling off in encoder self-attention, layer 1" in page.get_by_test_id("tell-switched").inner_text()
     panel.go(zoom="sub", place="encoder.self", step="dot")
     assert panel.part("changed") == "The switches change nothing here."
-    n, m = len(panel.trace.target_in_labels), len(panel.trace.source_labels)
     panel.go(zoom="sub", place="decoder.self", step="mask")
+    n = len(panel.trace.target_in_labels)
     assert panel.part("changed").startswith(f"{n * (n - 1) // 2} cells shown or hidden")
-    panel.go(zoom="model", place="decoder.self")
-    assert panel.part("title").endswith("(mask off)") and "hides the ones" not in panel.part("explanation")
-    panel.go(zoom="sub", place="encoder.self", step="project")
-    assert panel.part("shape").replace("\n", " ") == f"queries [1, {m}, {D_MODEL}] = [batch, query, h · dk]"
-    panel.go(zoom="sub", place="output", step="probabilities")
-    assert panel.part("shape").startswith("probabilities")
-    assert page.get_by_test_id("tell-legend").get_attribute("data-high") == "1"
 
 
 def cell(panel: Panel, **state: object) -> str:
@@ -250,15 +227,23 @@ def test_a_number_that_a_switch_replaces_has_no_arithmetic(page: Page) -> None:
     assert cell(panel, **activation, col=5), "its neighbour is at work"
 
 
-def test_a_colour_scale_shared_by_heads_is_named(page: Page) -> None:
-    panel = Panel(page, pretrained())
-    own_top = float(panel.tensor("encoder.self", "dot")[HEAD].abs().quantile(0.999))
+def test_the_legend_has_the_numbers_of_all_heads_and_names_a_scale_that_they_share(page: Page) -> None:
+    panel, legend = Panel(page, pretrained()), page.get_by_test_id("tell-legend")
+    dots = panel.tensor("encoder.self", "dot")
     for step, shared in (("dot", True), ("project", False)):
         panel.go(zoom="sub", place="encoder.self", step=step, matrix="queries")
-        top = float(page.get_by_test_id("tell-legend").get_attribute("data-top") or "nan")
+        ends = [float(legend.get_attribute(f"data-{name}") or "nan") for name in ("low", "high", "top")]
         page.locator(".hs-an-scale").hover()
         tip = page.locator(".hs-tip:visible").inner_text()
-        assert ("share one scale" in tip) == (shared and top > own_top * 1.01), (tip, top, own_top)
+        own_top = float(dots[HEAD].abs().quantile(0.999))
+        assert ("share one scale" in tip) == (shared and ends[2] > own_top * 1.01), (tip, ends, own_top)
+        if shared:
+            assert ends[:2] == pytest.approx([float(dots.min()), float(dots.max())], rel=1e-6)
+    assert panel.part("shape").replace("\n", " ") == f"queries [1, {dots.shape[1]}, {D_MODEL}] = [batch, query, h · dk]"
+    panel.go(zoom="sub", place="decoder.self", step="mask")
+    expect(legend.locator(".hs-an-hatch")).to_have_count(1)
+    panel.go(zoom="sub", place="decoder.self", step="softmax")
+    assert (legend.get_attribute("data-low"), legend.get_attribute("data-high")) == ("0", "1")
 
 
 def test_the_controls_lead_to_the_state_they_name(page: Page) -> None:

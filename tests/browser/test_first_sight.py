@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.explorer_page import opened, params_of, plot, wait_for_params
+from tests.browser.canvas import tile
+from tests.browser.explorer_page import opened, params_of, wait_for_params
 from tests.browser.navigation import opened_at, saved, sized_page
 from transformer.inference.pretrained import Pretrained
 
@@ -137,8 +138,9 @@ def test_the_lines_and_the_large_picture_show_the_head_that_is_pointed_at(first:
     title = first.locator(".hs-head-box h2 span")
     said = first.get_by_test_id("sight-says")
     before = large.evaluate("canvas => canvas.toDataURL()")
-    tile = next(one for one in plot(first.get_by_test_id("grid-cross")) if (one["layer"], one["head"]) == (3, 2))
-    first.get_by_test_id("grid-cross").hover(position={"x": tile["x"] + 5, "y": tile["y"] + 5})
+    grid = first.get_by_test_id("grid-cross")
+    at = tile(grid, 3, 2)
+    grid.hover(position={"x": at["x"] + 5, "y": at["y"] + 5})
     expect(said).to_contain_text("Layer 4, head 3")
     expect(title).to_have_text("Layer 4, head 3")
     assert large.evaluate("canvas => canvas.toDataURL()") != before

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator
+from playwright.sync_api import BrowserContext
 
+from tests.browser import canvas
 from tests.browser.modules import open_modules
 from tests.browser.navigation import sized_page
 from transformer.figures.attention import HUES, head_grid, head_map, palette
@@ -21,13 +22,6 @@ from transformer.view.page import html_page
 from transformer.view.state import View
 
 THEMES = ("light", "dark")
-COLOURS = """
-(canvas, points) => {
-  const context = canvas.getContext("2d");
-  const ratio = window.devicePixelRatio;
-  return points.map(([x, y]) => [...context.getImageData(x * ratio, y * ratio, 1, 1).data].slice(0, 3));
-}
-"""
 RAMP = """
 ([ground, ink, kind]) => {
   const box = document.createElement("div");
@@ -54,56 +48,45 @@ def trace(model: Pretrained) -> Trace:
     return model.retrace(trace, Interventions.parse("zero=decoder_self.2.5"))
 
 
-def colours(value: float, kind: str, theme: str) -> list[list[int]]:
-    """What may be drawn for a weight: one of the 256 colours, or its neighbour, because the page's grid has rounded
+def near(drawn: np.ndarray, weights: np.ndarray, kind: str, theme: str) -> np.ndarray:
+    """Whether each weight is drawn in its colour of the 256, or in a neighbour, because the page's grid has rounded
     weights and means of them."""
-    step = round(255 * value)
-    return [json.loads(f"[{colour[4:-1]}]") for colour in palette(kind, theme)[max(0, step - 1) : step + 2]]
-
-
-def sampled(canvas: Locator, points: list[tuple[float, float]]) -> list[list[int]]:
-    return canvas.evaluate(COLOURS, points)
+    ramp = canvas.ramp(kind, theme)
+    steps = np.clip(np.rint(255 * weights)[:, None] + (-1, 0, 1), 0, 255).astype(int)  # [weight, candidate]
+    return (ramp[steps] == drawn[:, None]).all(-1).any(-1)
 
 
 @pytest.mark.parametrize(("kind", "theme"), [("encoder_self", "light"), ("decoder_self", "dark"), ("cross", "light")])
 def test_the_figures_are_the_picture_of_the_page(
     context: BrowserContext, trace: Trace, tmp_path: Path, kind: str, theme: Any
 ) -> None:
-    view = View(kind=kind, layer=1, head=2)
-    (tmp_path / "page.html").write_text(html_page(trace, view), encoding="utf-8")
+    (tmp_path / "page.html").write_text(html_page(trace, View(kind=kind, layer=1, head=2)), encoding="utf-8")
     page = sized_page(context, 1440, 900, color_scheme=theme)
     page.goto((tmp_path / "page.html").as_uri())
-    canvas = page.get_by_test_id(f"grid-{kind}")
-    tiles = json.loads(canvas.get_attribute("data-plot") or "")
-    grid = head_grid(trace, kind, theme=theme)
+    picture = page.get_by_test_id(f"grid-{kind}")
+    tiles, grid = canvas.plot(picture), head_grid(trace, kind, theme=theme)
     assert len(tiles) == len(grid.data) == (4 + 1) * (8 + 1)
-    named = page.locator(f"[data-testid=grid-{kind}] [role=gridcell]").all_text_contents()
-    assert [tile.name for tile in grid.data] == named
+    assert [tile.name for tile in grid.data] == picture.locator("[role=gridcell]").all_text_contents()
     background = json.loads(f"[{grid.layout.shapes[0].fillcolor[4:-1]}]")
-    for number, (tile, drawn) in enumerate(zip(tiles, grid.data, strict=True)):
+    for tile, figure in zip(tiles, grid.data, strict=True):
         if (tile["layer"], tile["head"]) == (1, 4) and kind == "decoder_self":
             continue  # knocked out: a cross lies over it, in the page and in the figure
-        weights = np.asarray(drawn.z, float)
-        size = (tile["w"] / weights.shape[1], tile["h"] / weights.shape[0])
-        places = [
-            (tile["x"] + (c + 0.5) * size[0], tile["y"] + (r + 0.5) * size[1]) for r, c in np.ndindex(weights.shape)
-        ]
-        for found, weight in zip(sampled(canvas, places), weights.flat, strict=True):
-            assert found in ([background] if np.isnan(weight) else colours(weight, kind, theme)), (number, weight)
+        weights = np.asarray(figure.z, float)
+        drawn, weights = canvas.colours(picture, canvas.in_tile(tile, *weights.shape)), weights.ravel()
+        masked = np.isnan(weights)
+        assert (drawn[masked] == background).all() and near(drawn[~masked], weights[~masked], kind, theme).all(), tile
     crossed = [shape for shape in grid.layout.shapes if shape.type == "line"]
     assert len(crossed) == (2 if kind == "decoder_self" else 0)
 
-    canvas = page.get_by_test_id(f"head-{kind}")
-    at = json.loads(canvas.get_attribute("data-plot") or "")
+    picture = page.get_by_test_id(f"head-{kind}")
     head = head_map(trace, kind, 1, 2, theme=theme)
     weights = np.asarray(head.data[-1].z, float)
+    at, masked = canvas.plot(picture), np.isnan(weights).ravel()
     assert weights.shape == (at["rows"], at["columns"])
-    cells = [(row, column) for row, column in np.ndindex(weights.shape) if not np.isnan(weights[row, column])]
-    places = [(at["left"] + (column + 0.25) * at["cw"], at["top"] + (row + 0.25) * at["ch"]) for row, column in cells]
-    for found, one in zip(sampled(canvas, places), cells, strict=True):
-        assert found in colours(weights[one], kind, theme), one
+    drawn = canvas.colours(picture, canvas.in_head(picture, 0.25, 0.25))
+    assert near(drawn[~masked], weights.ravel()[~masked], kind, theme).all()
     rows, columns = (list(head.layout.meta["labels"][axis]) for axis in "yx")
-    spoken = canvas.get_attribute("aria-label") or ""
+    spoken = picture.get_attribute("aria-label") or ""
     for row, column in enumerate(np.nanargmax(weights, axis=1)):
         assert f"{rows[row]} to {columns[column]} {weights[row, column]:.2f}" in spoken
     assert page.get_by_text("Layer 2, head 3").count()

@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pages.frame.state import START
-from tests.browser.explorer_page import params_of, plot, wait_for_params, weight_in
+from tests.browser.canvas import click_tile, colours, in_tile, read_cell, tile
+from tests.browser.explorer_page import params_of, wait_for_params, weight_in
 from tests.browser.navigation import opened_at, saved, sized_page
+from tests.support.build import saved_variants
+from tests.support.server import served
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions, Resample, Where
 from transformer.tracing.trace import Trace
@@ -35,19 +39,12 @@ def until_drawn(page: Page, before: Trace, after: Trace, kind: str = "cross") ->
     page.wait_for_selector(f'[data-drawn="{before.id}:{after.id}:{kind}"]')
 
 
-def click_tile(page: Page, side: str, layer: int | str, head: int | str) -> None:
-    grid = page.get_by_test_id(f"lab-grid-{side}")
-    tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (layer, head))
-    grid.click(position={"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2})
+def grid(page: Page, side: str) -> Locator:
+    return page.get_by_test_id(f"lab-grid-{side}")
 
 
-def read_cell(page: Page, side: str, row: int, column: int) -> str:
-    head = page.get_by_test_id(f"lab-head-{side}")
-    at = plot(head)
-    head.hover(position={"x": at["left"] + (column + 0.5) * at["cw"], "y": at["top"] + (row + 0.5) * at["ch"]})
-    tip = page.get_by_test_id("tooltip").first
-    expect(tip).to_be_visible()
-    return tip.inner_text()
+def head(page: Page, side: str) -> Locator:
+    return page.get_by_test_id(f"lab-head-{side}")
 
 
 def pixels(page: Page) -> list[int]:
@@ -79,12 +76,12 @@ def test_switching_scaling_off_and_on_again(context: BrowserContext, server: str
     weights = [[float(trace.cross.weights[2, 4, row, row]) for trace in (plain, switched)] for row in (0, 3)]
     for row, numbers in zip((0, 3), weights, strict=True):
         for side, weight in zip(("before", "after"), numbers, strict=True):
-            assert weight_in(read_cell(page, side, row, row)) == pytest.approx(weight, abs=0.5001e-4)
+            assert weight_in(read_cell(head(page, side), row, row)) == pytest.approx(weight, abs=0.5001e-4)
     assert pixels(page) != first
     page.get_by_test_id("lab-show-difference").click()
     wait_for_params(page, pane="difference")
     for row, (before, after) in zip((0, 3), weights, strict=True):
-        change = read_cell(page, "difference", row, row).replace("−", "-")
+        change = read_cell(head(page, "difference"), row, row).replace("−", "-")
         assert float(re.findall(r"difference ([+-]?[\d.]+)", change)[0]) == pytest.approx(after - before, abs=0.501e-3)
         assert ("gained" if after > before else "lost") in change
     page.get_by_test_id("scaling-on").click()
@@ -97,22 +94,22 @@ def test_switching_scaling_off_and_on_again(context: BrowserContext, server: str
 def test_heads_are_knocked_out_by_clicking_and_by_key(context: BrowserContext, server: str, model: Pretrained) -> None:
     page = opened(context, server, kind="cross", layer="1", head="1")
     page.get_by_test_id("knock").click()
-    click_tile(page, "after", 1, 4)
+    click_tile(grid(page, "after"), 1, 4)
     wait_for_params(page, zero="cross.2.5")
-    click_tile(page, "before", 2, "all")
+    click_tile(grid(page, "before"), 2, "all")
     wait_for_params(page, zero="cross.2.5,cross.3")
     until_drawn(page, traced(model), traced(model, "zero=cross.2.5,cross.3"))
     expect(page.get_by_test_id("knocked")).to_have_text("9 heads knocked out")
     expect(page.locator(".hs-note", has_text="Every head is knocked out in cross-attention, layer 3")).to_be_visible()
-    click_tile(page, "difference", 1, 4)
+    click_tile(grid(page, "difference"), 1, 4)
     wait_for_params(page, zero="cross.3")
     page.get_by_test_id("knock").click()  # clicks choose again
-    click_tile(page, "after", 0, 3)
+    click_tile(grid(page, "after"), 0, 3)
     wait_for_params(page, head="4")
     page.get_by_test_id("lab-grid-after").press("x")
     wait_for_params(page, zero="cross.1.4,cross.3")
     page.get_by_test_id("knock-clear").click()
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('zero')")
+    wait_for_params(page, zero=None)
 
 
 def test_a_head_gets_its_mean_or_the_output_for_a_typed_sentence(
@@ -187,7 +184,7 @@ def test_two_people_never_see_the_switches_of_each_other(
             wait_for_params(page, **{name: "off"})
             assert len({*names} & set(params_of(page))) == 1
             exact(page)
-            weight = weight_in(read_cell(page, "after", 2, 1))
+            weight = weight_in(read_cell(head(page, "after"), 2, 1))
             assert weight == pytest.approx(float(switched[name].decoder_self.weights[0, 0, 2, 1]), abs=0.5001e-4)
         for name, page in pages.items():
             page.get_by_test_id(f"{name}-on").click()
@@ -195,21 +192,8 @@ def test_two_people_never_see_the_switches_of_each_other(
             until_drawn(page, plain, plain, "decoder_self")
 
 
-def test_the_sections_below_follow_the_switches(context: BrowserContext, server: str, model: Pretrained) -> None:
-    page = opened(context, server, "[data-testid=lab-translation-after]", target="", scaling="0.03")
-    for side, switches in (("before", ""), ("after", "scaling=0.03")):
-        written = model.translate(SENTENCE, interventions=Interventions.parse(switches)).text
-        shown = page.get_by_test_id(f"lab-translation-{side}").locator("span").inner_text()
-        assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", written)
-    point = page.locator(".hs-lab-translations .hs-point")
-    expect(point).to_have_text("With scores × 0.03, the translation changes:")
-    page.get_by_test_id("reset").click()
-    expect(point).to_contain_text("As trained")
-    page.get_by_role("radio", name="The leak").or_(page.get_by_role("button", name="The leak")).click()
-    wait_for_params(page, part="leak")
-    page.get_by_label("Token to feed there").fill("Tisch")
-    page.get_by_label("Token to feed there").press("Enter")
-    wait_for_params(page, token="Tisch")
+def test_the_leak_leads_to_the_training_of_a_model_that_cheats(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, ".hs-leak-punch", part="leak")
     page.get_by_role("link", name="Watch a model learn to cheat").click()
     expect(page.get_by_role("radio", name="No causal mask")).to_be_checked()
     wait_for_params(page, preset="no-mask", source=SENTENCE)
@@ -219,7 +203,7 @@ def test_a_head_chosen_in_the_numbers_is_shown_above(context: BrowserContext, se
     page = opened(context, server, part="measures", scaling="off", kind="cross")
     page.get_by_test_id("measures-after-encoder_self-2-3").click()
     wait_for_params(page, kind="encoder_self", layer="2", head="3")
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('part')")
+    wait_for_params(page, part=None)
     expect(page.get_by_test_id("lab-kind-encoder_self")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("pane-after").locator("h3")).to_have_text("Layer 2, head 3")
 
@@ -267,26 +251,16 @@ def test_the_largest_gain_and_the_largest_loss_have_two_hues(
     page = opened(context, server, causal="off", kind="decoder_self")
     until_drawn(page, before, after, "decoder_self")
     change = after.decoder_self.weights - before.decoder_self.weights
-    count = change.shape[-1]
-    colours = {}
-    for name, index in (("gained", int(change.argmax())), ("lost", int(change.argmin()))):
-        layer, head, row, column = (int(number) for number in torch.unravel_index(torch.tensor(index), change.shape))
-        assert abs(float(change[layer, head, row, column])) > 0.99
-        grid = page.get_by_test_id("lab-grid-difference")
-        tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (layer, head))
-        at = [
-            tile["x"] + tile["w"] * (column + 0.5) / count,
-            tile["y"] + tile["h"] * (row + 0.25) / count,
-        ]  # a minus is in the middle of a loss
-        colours[name] = grid.evaluate(
-            """(canvas, [x, y]) => {
-                 const ratio = canvas.width / parseFloat(canvas.style.width);
-                 return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data].slice(0, 3);
-               }""",
-            at,
-        )
-    (red, _, blue), (red_lost, _, blue_lost) = colours["gained"], colours["lost"]
-    assert red > blue + 40 and blue_lost > red_lost + 100, colours  # orange for what is gained, blue for what is lost
+    found = []
+    for index in (int(change.argmax()), int(change.argmin())):
+        layer, chosen, row, column = (int(number) for number in torch.unravel_index(torch.tensor(index), change.shape))
+        assert abs(float(change[layer, chosen, row, column])) > 0.99
+        picture, count = grid(page, "difference"), change.shape[-1]
+        at = tile(picture, layer, chosen)
+        x, y = in_tile(at, count, count)[row * count + column]
+        found += colours(picture, [(x, y - at["h"] / count / 4)]).tolist()  # a minus is in the middle of a loss
+    (red, _, blue), (red_lost, _, blue_lost) = found
+    assert red > blue + 40 and blue_lost > red_lost + 100, found  # orange for what is gained, blue for what is lost
 
 
 def test_the_first_screen_of_a_projector_holds_both_sides(
@@ -309,21 +283,6 @@ def test_the_first_screen_of_a_projector_holds_both_sides(
     assert page.locator(".hs-lab-work .hs-pane-head h2").evaluate_all(cut) == 0
 
 
-def test_the_buttons_stay_after_each_press(context: BrowserContext, server: str) -> None:
-    page = opened_at(context, f"{server}/lab")
-    for name, params, says in (
-        ("causal", {"causal": "off", "kind": "decoder_self"}, "later tokens"),
-        ("padding", {"padding": "off", "pad": "4", "kind": "cross"}, "4 tokens <pad>"),
-        ("uniform", {"weights": "uniform"}, "selects nothing"),
-        ("head", {"zero": "cross.2.6"}, "knocked out"),
-    ):
-        page.get_by_test_id(f"try-{name}").click()
-        wait_for_params(page, **params)
-        expect(page.get_by_test_id("lab-says")).to_contain_text(says)
-    page.get_by_test_id("reset").click()
-    wait_for_params(page, **{"try": "nothing"})
-
-
 def test_numbers_are_saved_with_their_switches(context: BrowserContext, server: str, model: Pretrained) -> None:
     page = opened(context, server, scaling="off", kind="cross", layer="3", head="7")
     plain, switched = traced(model), traced(model, "scaling=off")
@@ -344,10 +303,21 @@ def test_on_a_phone_one_picture_shows_each_side_in_turn(context: BrowserContext,
     page.goto(f"{server}/lab")
     page.wait_for_selector("[data-testid=lab][data-drawn]")
     expect(page.get_by_test_id("lab-translation-after")).to_be_in_viewport(ratio=1)
-    heads = {side: page.get_by_test_id(f"lab-head-{side}") for side in ("before", "after", "difference")}
     for side in ("after", "before", "difference"):
         page.get_by_test_id(f"lab-show-{side}").click()
-        for name, head in heads.items():
-            expect(head).to_be_visible(visible=name == side)
+        for name in ("after", "before", "difference"):
+            expect(head(page, name)).to_be_visible(visible=name == side)
     wait_for_params(page, pane="difference")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_mask_that_the_model_lacks_cannot_be_switched_off(
+    browser_path: str, context: BrowserContext, tmp_path: Path
+) -> None:
+    models = saved_variants(tmp_path, {"unmasked": {"causal": False, "positions": "none", "scaling": False}})
+    with served(tmp_path, HEADSCOPE_CHECKPOINTS=str(models)) as app:
+        page = opened(context, app.address, checkpoint="unmasked", source="ka lo minu re", target="zen pol vu ti")
+        buttons = [page.get_by_test_id(f"causal-{name}") for name in ("on", "off")]
+        assert [button.get_attribute("aria-pressed") for button in buttons] == ["false", "true"]
+        assert all(button.is_disabled() for button in buttons)
+        expect(page.get_by_test_id("lab-kind-decoder_self")).to_have_text("Decoder self (no mask)")

@@ -14,7 +14,7 @@ from tests.browser.stillness import still
 from tests.support.build import tiny_pretrained
 from tests.support.locale_template import catalogue
 from tests.support.pseudo import CODE, untranslated, write_catalogue
-from tests.support.server import start, stop
+from tests.support.server import served
 from transformer.checkpoints.folder import save_checkpoint
 
 CROSS = {"place": "decoder.cross", "decoder": "2", "head": "2", "t": "1"}
@@ -57,7 +57,7 @@ for (const name of ["fillText", "strokeText"]) {
 }
 """
 # Every block of text of the document and of our components, what is read out, and what the pointer is told everywhere.
-READ = """() => {
+READ = """(all) => {
   const texts = new Set(window.hsPainted);
   const skipped = "noscript, style, script, code, math, svg.main-svg, .katex, [translate=no]";
   const inline = new Set(["B", "I", "EM", "STRONG", "SPAN", "SUB", "SUP", "A", "KBD", "BDI", "TSPAN", "ABBR"]);
@@ -67,14 +67,8 @@ READ = """() => {
     : child.nodeType === 1 && !child.matches(skipped) && (whole || inline.has(child.tagName.toUpperCase()))
       ? textOf(child, whole) : " ",
   ).join("");
-  const elements = [];
-  const walk = (root) => root.querySelectorAll("*").forEach((element) => {
-    if (element.closest(skipped)) return;
-    elements.push(element);
-    if (element.matches("details")) element.open = true;
-    if (element.shadowRoot) walk(element.shadowRoot);
-  });
-  walk(document);
+  const elements = all.filter((element) => !element.closest(skipped));
+  for (const element of elements) if (element.matches("details")) element.open = true;
   const read = (element) => {
     for (const name of ["aria-label", "title", "alt", "placeholder", "aria-valuetext"])
       if (element.getAttribute(name)) texts.add(element.getAttribute(name));
@@ -110,11 +104,9 @@ def address(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
     (folder / "locale" / "de.po").write_bytes(catalogue({"Heads": "Köpfe"}, "de"))
     tiny = tiny_pretrained()
     save_checkpoint(folder / "models" / "tiny", tiny.model, tiny.tokenizer, tiny.languages)
-    process, found = start(
-        folder / "log.txt", HEADSCOPE_LOCALE=str(folder / "locale"), HEADSCOPE_CHECKPOINTS=str(folder / "models")
-    )
-    yield found
-    stop(process)
+    given = {"HEADSCOPE_LOCALE": str(folder / "locale"), "HEADSCOPE_CHECKPOINTS": str(folder / "models")}
+    with served(folder, **given) as app:
+        yield app.address
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +130,8 @@ def test_no_text_stays_english(page: Page, address: str, path: str, view: dict[s
     page.goto(f"{address}/{path}?{urlencode({**sentence, **view})}")
     page.wait_for_selector(SHOWN)
     still(page)
-    texts = [text.removeprefix("Help for") for text in page.evaluate(READ) if text.strip() not in {*STREAMLIT, PAIRS}]
+    said = page.locator("*").evaluate_all(READ)
+    texts = [text.removeprefix("Help for") for text in said if text.strip() not in {*STREAMLIT, PAIRS}]
     assert any("⟦" in text for text in texts)
     assert {text: words for text in texts if (words := untranslated(text))} == {}
 

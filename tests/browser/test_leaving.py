@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from tests.browser.live_training_page import header, opened, press, settled, stage, step, train, wait_for_step
+from tests.browser.live_training_page import opened, press, settled, stage, step, train, wait_for_step
+from tests.browser.navigation import link_to
 
 PRESSED = re.compile(r'"event":"go","value":"(\w*)"')
 SLOW = 2_000  # milliseconds in which the picture of a training asks several times
@@ -81,9 +82,9 @@ def line(page: Page) -> Line:
 def trains(page: Page, server: str) -> None:
     """Open the Heads page, then the Training page, and start a long run, which the picture polls."""
     opened(page, server, "?steps=4000")
-    header(page, "Heads").click()
+    link_to(page, "Heads").click()
     there(page, "Heads")
-    header(page, "Training").click()
+    link_to(page, "Training").click()
     page.wait_for_selector(".st-key-training_train")
     settled(page)
     train(page, 1)
@@ -102,9 +103,9 @@ def test_links_the_back_button_and_a_broken_connection_while_a_picture_polls(
     page: Page, server: str, line: Line
 ) -> None:
     trains(page, server)
-    header(page, "Heads").click()  # pressing Train made an entry of the history
+    link_to(page, "Heads").click()  # pressing Train made an entry of the history
     there(page, "Heads")
-    header(page, "Training").click()
+    link_to(page, "Training").click()
     stage(page, "training")
     wait_for_step(page, 1)
     line.asked = []
@@ -121,15 +122,15 @@ def test_links_the_back_button_and_a_broken_connection_while_a_picture_polls(
     stage(page, "training")
     wait_for_step(page, 1)
 
-    header(page, "Training").click()  # a link that leads nowhere else
+    link_to(page, "Training").click()  # a link that leads nowhere else
     line.asked = []
     page.wait_for_timeout(5_000)  # an ask that the rerun took with it is asked again after three
     assert len([part for _, part in line.asked if part]) >= 2
 
-    line.slow(page, header(page, "Lab").click)
+    line.slow(page, link_to(page, "Lab").click)
     assert line.leads_away, line.asked
     there(page, "Lab")
-    header(page, "Training").click()
+    link_to(page, "Training").click()
     stage(page, "training")
     wait_for_step(page, 1)
 
@@ -142,11 +143,10 @@ def test_links_the_back_button_and_a_broken_connection_while_a_picture_polls(
     # A click on a link is lost on the way: after ten seconds the picture polls again.
     line.asked = []
     page.wait_for_timeout(3 * SLOW)  # the page that is connected again is drawn first
-    ((picture, _),) = Counter(one for one in line.asked if all(one)).most_common(
-        1
-    )  # the sentence under Train asks less
+    asked = Counter(one for one in line.asked if all(one))
+    ((picture, _),) = asked.most_common(1)  # the sentence under Train asks less
     line.loses = True
-    header(page, "Paper").click()
+    link_to(page, "Paper").click()
     page.wait_for_timeout(1_000)
     line.loses, line.asked = False, []
     page.wait_for_timeout(2_000)
@@ -172,7 +172,7 @@ def test_links_to_a_trained_model_work_while_another_run_trains(page: Page, serv
     there(page, "Lab")
     page.wait_for_url(re.compile("/lab[?]checkpoint=mine"))
     assert "open=" not in page.url
-    header(page, "Training").click()
+    link_to(page, "Training").click()
     stage(page, "training", 1)
     line.slow(page, lambda: press(page, "open"))
     assert line.leads_away, line.asked
@@ -185,7 +185,7 @@ def test_a_delayed_report_does_not_undo_a_change_of_page(page: Page, server: str
     page.goto(f"{server}/positions")
     page.wait_for_selector("[data-drawn]")
     settled(page)
-    paper = header(page, "Paper")
+    paper = link_to(page, "Paper")
 
     def act() -> None:
         page.get_by_test_id("positions-length").press("ArrowRight")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -15,10 +14,10 @@ from playwright.sync_api import Browser, Page, Request, expect
 
 import transformer
 from pages.registry import pages
-from tests.browser.attacks import ATTACKS, FOREIGN, FOUND, NAME, RECORD, TYPED, WRITTEN, evil_checkpoint
+from tests.browser.attacks import ATTACKS, FOUND, NAME, RECORD, TYPED, WRITTEN, evil_checkpoint
 from tests.browser.navigation import saved, taken
 from tests.browser.stillness import still
-from tests.support.server import WAIT, start, stop
+from tests.support.server import WAIT, served
 from transformer.inference.pretrained import Pretrained
 
 ALL = " ".join(ATTACKS)
@@ -38,13 +37,6 @@ VISITED = [
     for page, part in EVERY
 ]
 SWITCHED = {"scaling": "off", "zero": "cross.1.2", "positions": "reverse@source"}
-OPEN = """() => {
-  const walk = (root) => {
-    root.querySelectorAll("details:not([open])").forEach((element) => { element.open = true; });
-    root.querySelectorAll("*").forEach((element) => element.shadowRoot && walk(element.shadowRoot));
-  };
-  walk(document);
-}"""
 
 
 def printable(label: str) -> str:
@@ -57,9 +49,8 @@ def evil(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """The address of an app whose first checkpoint attacks."""
     folder = tmp_path_factory.mktemp("evil")
     evil_checkpoint(folder)
-    process, address = start(folder / "log.txt", HEADSCOPE_CHECKPOINTS=str(folder), HEADSCOPE_MAX_TOKENS="400")
-    yield address
-    stop(process)
+    with served(folder, HEADSCOPE_CHECKPOINTS=str(folder), HEADSCOPE_MAX_TOKENS="400") as app:
+        yield app.address
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +78,13 @@ def watched(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
+def open_folds(page: Page) -> None:
+    page.locator("details").evaluate_all("all => all.forEach((element) => { element.open = true; })")
+
+
 def safe(page: Page) -> None:
     """No script ran, no request left the server, and no element on the page comes from typed markup."""
-    assert page.evaluate(FOUND) == []
+    assert page.locator("*").evaluate_all(FOUND) == []
     assert len(page.context.pages) == 1 and not page.failures  # type: ignore[attr-defined]
 
 
@@ -114,12 +109,12 @@ def drawn(page: Page) -> None:
 def test_markup_stays_text_on_every_page(watched: Page, evil: str, name: str, part: str) -> None:
     switches = SWITCHED if name in ("lab", "anatomy") or part == "lab" else {}
     page = opened(watched, link(evil, name, **({"part": part} if part else {}), **switches))
-    page.evaluate(OPEN)
+    open_folds(page)
     still(page)
     safe(page)
     if next(one for one in pages() if one.path == name).content.sentence:
         expect(page.get_by_label(re.compile("^Source ·"))).to_have_value(ALL)
-    written = page.evaluate(WRITTEN).replace(ALL, "")
+    written = page.locator("body *").evaluate_all(WRITTEN).replace(ALL, "")
     if (name, part) not in SILENT and name != "model":
         seen = [attack for attack in ATTACKS if attack in written or printable(attack) in written]
         assert len(seen) >= 2, f"only {seen} are to be read"
@@ -197,7 +192,7 @@ def test_markup_stays_text_in_the_explorer_and_its_downloads(watched: Page, evil
             expect(alone.locator("header span")).to_have_text(f"{ALL} → {ALL}")
             assert alone.locator(".hs-chip").all_text_contents()[1] == ATTACKS[1]
             alone.locator(".hs-chip").nth(1).hover()
-            alone.locator("details").evaluate_all("all => all.forEach(element => { element.open = true; })")
+            open_folds(alone)
         safe(alone)
 
 
@@ -216,7 +211,7 @@ def test_markup_stays_text_in_a_notebook(watched: Page, model: Pretrained, tmp_p
     assert frame.locator(".hs-chip").all_text_contents()[1] == ATTACKS[1]
     assert "allow-same-origin" not in (notebook.locator("iframe").get_attribute("sandbox") or "")
     for inner in notebook.frames[1:]:
-        assert inner.evaluate(FOUND) == []
+        assert inner.locator("*").evaluate_all(FOUND) == []
     assert notebook.locator("body > *").evaluate_all("all => all.map(n => n.tagName)") == ["P", "IFRAME", "P"]
     assert notebook.evaluate("window.attackedBy") == [] and watched.failures == []  # type: ignore[attr-defined]
 
@@ -247,26 +242,6 @@ def test_names_and_cards_of_checkpoints_stay_text(watched: Page, evil: str, mode
     safe(page)
 
 
-NAMES = {
-    "": ("checkpoint", "kind", "layer", "head", "cell", "rows", "pieces", "special", "scale", "summary", "threshold",
-         "view", "meanings", "big"),
-    "lab": ("part", "scaling", "causal", "padding", "weights", "zero", "mean", "resample", "hide", "pad"),
-    "training": ("preset", "task", "heads", "d_model", "seed", "rate", "mask", "encoding", "steps", "dropout"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMES)  # one message is made for all pages; these ask most
-def test_values_of_a_link_are_quoted_as_text(watched: Page, evil: str, name: str) -> None:
-    asked = dict(zip(NAMES[name], (*TYPED, *ATTACKS[len(name) :]), strict=False))  # others on every page
-    asked["<svg/onload=attacked(70)>"] = ATTACKS[0]
-    page = opened(watched, link(evil, name, source="lo mi", **asked))
-    safe(page)
-    messages = "\n".join(page.locator(".hs-message").all_text_contents())
-    quoted = [value for value in asked.values() if repr(value[:40])[1:20] in messages or value[:20] in messages]
-    assert quoted, messages  # a part that there is not hides what the others ask
-    assert page.locator(".hs-message :is(b, i, a, img, br, strong, em, code)").count() == 0
-
-
 FIELDS = (  # page, link, label, and how many characters the field takes
     ("", {}, "^Target", 10_000),
     ("lab", {"part": "leak", "causal": "off"}, "^Token to feed there", 100),
@@ -287,12 +262,3 @@ def test_typed_text_stays_unchanged_in_its_field(
         drawn(page)
         expect(field).to_have_value(text[:longest])
         safe(page)
-
-
-def test_the_html_page_escapes_the_sentence(model: Pretrained) -> None:
-    """A pack in a page is base64, so no text of it can end its element; title and heading are escaped."""
-    from transformer.view.page import html_page
-
-    page = html_page(model.trace(ALL, ALL))
-    assert page.count("<script") == 2 and page.count("</script") == 2
-    assert html.escape(ALL) in page and FOREIGN not in re.sub(r"<header>.*?</header>|<title>.*?</title>", "", page)

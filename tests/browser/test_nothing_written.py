@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +11,14 @@ import pytest
 
 from pages.registry import pages
 from tests.attack.client import Attacker, run
-from tests.support.server import ROOT, START, free_port, stop
+from tests.support.server import APP, answers, free_port, spawn, stop, until
 
 pytest.importorskip("resource", reason="a system without limits on files")
 from playwright.sync_api import BrowserContext
 
-from tests.browser.explorer_page import opened, saved_pictures
+from tests.browser.explorer_page import exact, opened
 from tests.browser.live_training_page import press_train
+from tests.browser.navigation import saved, taken
 
 # No file may grow beyond nothing, which is what a full disk does to every writer (as root, permissions would not). The
 # folder for temporary files and the home folder are not there either.
@@ -32,46 +30,30 @@ BARE = (
 @pytest.fixture(scope="module")
 def homeless(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """The address of a running app that cannot write, and the folder in place of all folders it might write to."""
-    folder, port = tmp_path_factory.mktemp("homeless"), free_port()
+    folder, port, nowhere = tmp_path_factory.mktemp("homeless"), free_port(), Path(os.devnull)
     places = {name: str(folder / "gone" / name) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
-    process = subprocess.Popen(
-        [sys.executable, "-c", BARE, sys.executable, "-m", "transformer", "app", "--port", str(port)],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **places},
-    )
-    address, until = f"http://localhost:{port}", time.monotonic() + START
+    command = [sys.executable, "-c", BARE, *APP, "--port", str(port)]
+    process = spawn(nowhere, *command, HEADSCOPE_ENGINE="on", **places)
     try:
-        while True:
-            assert process.poll() is None and time.monotonic() < until
-            try:
-                with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5) as answer:
-                    assert answer.status == 200
-                break
-            except OSError:
-                time.sleep(0.2)
-        yield address, folder
+        until(lambda: answers(port), process, nowhere)
+        yield f"http://localhost:{port}", folder
     finally:
         stop(process)
 
 
 def test_every_download_works_on_a_server_that_cannot_write(
-    context: BrowserContext, homeless: tuple[str, Path], tmp_path: Path
+    context: BrowserContext, homeless: tuple[str, Path]
 ) -> None:
     address, folder = homeless
     page = opened(context, address, kind="cross", layer="3", head="2")
-    saved = saved_pictures(page)
+    exact(page)
+    files = {name: saved(page, "save", name)[1] for name in ("png", "svg", "csv")}
     page.get_by_role("button", name="Download").click()
     for name, label in (("html", "This picture as an HTML page"), ("npz", "The whole trace (.npz)")):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=label).click()
-        saved[name] = Path(download.value.path()).read_bytes()
+        files[name] = taken(page.get_by_role("button", name=label))[1]
     begins = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "csv": b"", "html": b"<!doctype html", "npz": b"PK"}
     for name, begin in begins.items():
-        assert len(saved[name]) > 100 and saved[name].lstrip().lower().startswith(begin.lower()), name
+        assert len(files[name]) > 100 and files[name].lstrip().lower().startswith(begin.lower()), name
     assert not list(folder.rglob("*"))
 
 
@@ -105,9 +87,7 @@ def test_a_server_that_cannot_write_trains(context: BrowserContext, homeless: tu
     page.set_default_timeout(180_000)  # a worker comes last, and a busy machine leaves it little
     page.goto(f"{address}/training?steps=10")
     press_train(page)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download (zip)").click()
-    assert Path(download.value.path()).read_bytes().startswith(b"PK")
+    assert taken(page.get_by_role("button", name="Download (zip)"))[1].startswith(b"PK")
     page.locator("[class*=st-key-hs-after-]").get_by_role("link", name="Heads", exact=True).click()
     page.wait_for_selector("[data-testid=explorer][data-drawn]")
     assert page.locator("[data-testid=stException], .hs-error").count() == 0

@@ -10,7 +10,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 import transformer
 from pages.paper.views import View, items
 from pages.registry import pages
-from tests.browser.explorer_page import params_of, plot, wait_for_params
+from tests.browser.canvas import plot
+from tests.browser.explorer_page import params_of, wait_for_params
 from tests.browser.navigation import link_to, opened_at, sized_page
 from tests.browser.stillness import still
 from tests.support.paper_table import address_of

@@ -16,7 +16,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pages.registry import pages
-from tests.browser.explorer_page import click_head, exact, hover, params_of, plot, wait_for_params
+from tests.browser.canvas import plot
+from tests.browser.explorer_page import click_head, exact, hover, params_of, wait_for_params
 from tests.browser.navigation import link_to, open_room, opened_at
 from tests.browser.stillness import still
 from tests.support.redis import PASSWORD, running_redis

@@ -25,7 +25,7 @@ MORE = (("heads", {"training": "0"}), ("heads", {"view": "lines"}))
 WITHOUT = ("lessons-all", "lessons-own", "positions-relative", "roles-search")  # parts without a picture
 # The pictures of a page, and for each the menu that saves it: [[what it is, name of the menu in tests or null]]. A
 # picture is a drawing of some size, a table with coloured cells, Table 1, or what says that it is one.
-PICTURES = """() => {
+PICTURES = """(all) => {
   const found = [];
   const parent = (element) => element.parentElement ?? element.getRootNode().host ?? null;
   const closest = (element, selector) => {
@@ -47,18 +47,16 @@ PICTURES = """() => {
     const { backgroundImage, backgroundColor } = getComputedStyle(cell);
     return backgroundImage !== "none" || !/(, 0\\)|\\/ 0\\)|transparent)$/.test(backgroundColor);
   });
-  const walk = (root) => root.querySelectorAll("*").forEach((element) => {
-    if (element.shadowRoot) walk(element.shadowRoot);
+  for (const element of all) {
     const { width, height } = element.getBoundingClientRect();
     const inner = element.parentElement?.closest("svg");
     const drawing = element.matches("svg, canvas") && !inner && width > 70 && height > 25;
     const told = element.matches("[data-saved-by], .hs-cx-table, [class*=st-key-hs-picture-]");
     const written = told || (element.matches("table") && coloured(element));
     const picture = drawing || written;
-    if (!picture || !element.checkVisibility({ visibilityProperty: true })) return;
+    if (!picture || !element.checkVisibility({ visibilityProperty: true })) continue;
     found.push([`${element.tagName} ${element.getAttribute("class")} ${width}x${height}`, menuOf(element)]);
-  });
-  walk(document.querySelector("[data-testid=stApp]"));
+  }
   return found;
 }"""
 
@@ -68,6 +66,11 @@ def opened(context: BrowserContext, server: str, name: str, params: dict[str, st
     page = opened_at(context, f"{server}/{path}", ".hs-brand", **{"source": SENTENCE, **params})
     still(page)
     return page
+
+
+def pictures(page: Page) -> list[tuple[str, str | None]]:
+    found: list[tuple[str, str | None]] = page.locator("[data-testid=stApp] *").evaluate_all(PICTURES)
+    return found
 
 
 # The first picture of every page with every change, the others before a release.
@@ -82,7 +85,7 @@ VIEWS = [
 
 def test_a_part_without_pictures_has_none(context: BrowserContext, server: str) -> None:
     for name, part in (one.split("-") for one in WITHOUT):
-        assert opened(context, server, name, linked(part)).evaluate(PICTURES) == []
+        assert pictures(opened(context, server, name, linked(part))) == []
 
 
 @pytest.mark.parametrize(("name", "params"), VIEWS)
@@ -90,7 +93,7 @@ def test_every_picture_can_be_saved(context: BrowserContext, server: str, name: 
     page = opened(context, server, name, params)
     page.wait_for_selector(".hs-save", state="attached")
     still(page)
-    found = page.evaluate(PICTURES)
+    found = pictures(page)
     assert found, "no picture was found"
     assert not [picture for picture, menu in found if menu is None]
     for menu in {menu for _, menu in found}:

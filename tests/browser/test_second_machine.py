@@ -13,9 +13,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.explorer_page import params_of
 from tests.browser.find import FLAGS
-from tests.browser.navigation import link_to
+from tests.browser.navigation import open_room
 from tests.support.server import spawn, stop, until
 
 TEACHER, STUDENT = "hs-test-teacher", "hs-test-student"
@@ -97,13 +96,7 @@ def test_a_student_on_another_machine_joins_by_the_code_and_follows(
 ) -> None:
     assert address == f"http://{ADDRESSES[TEACHER]}:{PORT}"
     teacher, student = pages[TEACHER], pages[STUDENT]
-    teacher.goto(address)
-    teacher.wait_for_selector("[data-testid=explorer][data-drawn]")
-    link_to(teacher, "Lessons").click()
-    teacher.get_by_role("button", name="Open a room").click()
-    expect(teacher.locator(".hs-room-code")).to_contain_text("no students yet")
-    teacher.wait_for_url("**room=*")
-    code = params_of(teacher)["room"]
+    code = open_room(teacher, address)
     teacher.get_by_role("button", name="Show the code").click()
     typed = teacher.locator(".hs-room-address").inner_text().removeprefix("Or type the address: ")
     assert typed == f"{address.removeprefix('http://')}/?room={code}"
@@ -113,10 +106,3 @@ def test_a_student_on_another_machine_joins_by_the_code_and_follows(
     expect(teacher.locator(".hs-room-code")).to_contain_text("students: 1, following you: 1")
     teacher.locator("[class*=st-key-hs-lesson-start-paper] button").click()
     expect(student.locator(".hs-lesson-title")).to_have_text("What attention replaced")
-    student.get_by_test_id("stRadio").get_by_text("about half").click()
-    student.get_by_role("button", name="Answer").click()
-    expect(teacher.locator(".hs-room-count")).to_contain_text("1 of 1 have answered")
-    teacher.get_by_role("button", name="Reveal the answer").click()
-    expect(student.locator(".hs-cards .hs-mine")).to_contain_text("about half")
-    teacher.get_by_role("button", name="Next").click()
-    expect(student.locator(".hs-lesson-title")).to_have_text(["The whole model"])  # of two at first

@@ -12,11 +12,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Request, Route, expect
 
 import transformer
-from pages.components.translation import number, short
 from tests.browser.explorer_page import click_head, hover, params_of, wait_for_params, weight_in
 from tests.support.closed import closed_checkpoint
 from tests.support.server import hosted
-from transformer.analysis.translation import perplexity
 from transformer.interventions.sets import NONE, Interventions
 from transformer.live_training.presets import HIGHLIGHTS
 from transformer.view.examples import read_examples
@@ -198,13 +196,9 @@ def test_the_lab_says_what_switches_do_to_the_translation(silent: BrowserContext
     page = opened(silent, site, page="lab", checkpoint="reverse", source="stone", zero="cross.2.1")
     effect = page.get_by_test_id("effect")
     for title, switches in (("wrote_before", NONE), ("wrote_after", on)):
-        written = model.translate("stone", interventions=switches)
         words = effect.get_by_test_id(title).locator(".hs-tr-word")
-        expect(words.locator("> span")).to_have_text(list(written.tokens))
-        expect(words.locator("small")).to_have_text([short(p) for p in written.probabilities])
-    trace = model.trace("stone")
-    numbers = [number(perplexity(one)) for one in (trace, model.retrace(trace, on))]
-    expect(effect.locator("tr").filter(has_text=say("perplexity_own")).locator("td")).to_have_text(numbers)
+        tokens = model.translate("stone", interventions=switches).tokens
+        expect(words.locator("> span")).to_have_text(list(tokens))
     page.get_by_role("button", name="Scaling off").click()
     expect(effect).to_contain_text(say("rescaled_off"))
     page.get_by_role("button", name="Put back").click()

@@ -9,15 +9,17 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pages.registry import pages
 from tests.browser.accessibility import HELP, WIDER
-from tests.browser.explorer_page import SENTENCE, cell, click_head, exact, plot, wait_for_params, weight_in
-from tests.browser.live_training_page import header, press_train, settled, stage
+from tests.browser.canvas import click_tile
+from tests.browser.explorer_page import SENTENCE, click_head, exact, hover, wait_for_params, weight_in
+from tests.browser.live_training_page import press_train, settled, stage
+from tests.browser.navigation import link_to
 from tests.browser.stillness import still
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 
 
 def visit(page: Page, title: str) -> None:
-    header(page, title).click()
+    link_to(page, title).click()
     expect(page.locator("h1")).to_have_text(title)
     group = next(entry.group for entry in pages() if entry.title == title)
     expect(page.locator(".st-key-hs-header")).to_contain_text(f"{group}: {title}" if group else title)
@@ -44,22 +46,19 @@ def test_a_person_visits_every_page_and_uses_the_main_ones(
     click_head(page, "cross", 2, 4)
     wait_for_params(page, layer="3", head="5")
     exact(page)
-    page.get_by_test_id("head-cross").hover(position=cell(page, "cross", 1, 0))
-    weight = weight_in(page.get_by_test_id("tooltip").inner_text())
+    weight = weight_in(hover(page, "cross", 1, 0))
     assert weight == pytest.approx(float(trace.cross.weights[2, 4, 1, 0]), abs=0.5001e-4)
 
     # Lab: the same head knocked out, as Python computes it.
     visit(page, titles["lab"])
     page.get_by_test_id("lab-cards").click()
     page.get_by_test_id("knock").click()
-    grid = page.get_by_test_id("lab-grid-after")
-    tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (2, 4))
-    grid.click(position={"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2})
+    click_tile(page.get_by_test_id("lab-grid-after"), 2, 4)
     wait_for_params(page, zero="cross.3.5")
     switched = model.trace(SENTENCE, interventions=Interventions.parse("zero=cross.3.5"))
     assert switched.id != trace.id
     page.get_by_test_id("knock-clear").click()
-    page.wait_for_function("() => !new URLSearchParams(location.search).has('zero')")
+    wait_for_params(page, zero=None)
 
     # Every other page on a projector, in big text: its heading, nothing cut off, and no error.
     page.set_viewport_size({"width": 1280, "height": 720})

@@ -1,17 +1,21 @@
-"""The recorded runs of the Training page: they play at once, in the first screen, and links and files hold what is
-seen."""
+"""The recorded runs of the Training page: the picture shows exactly what was recorded, plays at once, in the first
+screen, and links and files hold what is seen."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.canvas import cell, click_tile, colours, in_head, in_tile, plot, recorded
 from tests.browser.live_training_page import settled
 from tests.browser.navigation import saved, sized_page
 from tests.browser.training_page import Picture
+from transformer.live_training.recordings import recorded_runs
 
 PLACE = "JSON.stringify([v.run.id, v.shown, v.player.mode, v.memory.kind, v.memory.place, v.memory.rows])"
 
@@ -27,6 +31,117 @@ def bottom(page: Page, selector: str) -> float:
     box = page.locator(selector).first.bounding_box()
     assert box is not None and box["y"] >= 0, selector
     return box["y"] + box["height"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_every_head_at_every_step_shows_the_recorded_weights(context: BrowserContext, server: str, number: int) -> None:
+    """Cell by cell: all heads of all kinds at steps from the first to the last, with a mask and without; and one head
+    once more, enlarged."""
+    page, run = sized_page(context, 1440, 1600), recorded_runs("no-mask")[number]  # high: large cells
+    picture = opened(page, server, "preset=no-mask&step=0")
+    page.get_by_test_id("training-run").nth(number).get_by_role("button").first.click()
+    page.get_by_test_id("training-kind-all").click()
+    last = len(run.frames) - 1
+    for index in (0, 1, last // 2, last):
+        picture.slide(index)
+        for kind, weights in run.frames[index].attention(run.opening).items():
+            grid, causal = page.get_by_test_id(f"training-grid-{kind}"), number == 0 and kind == "decoder_self"
+            places = [place for at in plot(grid) for place in in_tile(at, *weights.shape[2:])]
+            assert np.abs(colours(grid, places) - recorded(weights, kind, causal)).max() <= 1, (index, kind)
+    for kind, heads in run.frames[last].attention(run.opening).items():
+        click_tile(page.get_by_test_id(f"training-grid-{kind}"), 1, 2)
+        expect(page.locator(".learn-one h2")).to_contain_text("Layer 2, head 3")
+        head, weights = page.get_by_test_id("training-head"), heads[1, 2]
+        hatched = np.triu(np.ones(weights.shape, bool), 1) & (number == 0 and kind == "decoder_self")
+        far = np.abs(colours(head, in_head(head)) - recorded(weights, kind))
+        assert far[~hatched.ravel()].max() <= 1, kind
+
+
+def test_pointer_and_arrow_keys_show_the_value_of_a_cell(context: BrowserContext, server: str) -> None:
+    page, run = context.new_page(), recorded_runs("no-mask")[1]
+    picture = opened(page, server, "preset=no-mask&step=0")
+    page.get_by_test_id("training-kind-cross").click()
+    page.get_by_test_id("training-rows").select_option("predicted")
+    grid, head = page.get_by_test_id("training-grid-cross"), page.get_by_test_id("training-head")
+    click_tile(grid, 1, 0)
+    picture.slide(60)
+    matrices = [run.frames[index].attention(run.opening)["cross"][1, 0] for index in (60, 61)]
+    head.hover(position=cell(head, 4, 3))
+    expect(picture.root.get_by_test_id("tooltip")).to_contain_text(f"≈ {matrices[0][4, 3] / 255:.2f}")
+    head.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):  # the first key chooses a cell
+        head.press(key)
+    row, column = run.opening.target_out[1], run.opening.source_tokens[1]
+    for index, matrix in zip((60, 61), matrices, strict=True):
+        picture.slide(index)
+        value_text = f"{row} → {column}: ≈ {matrix[1, 1] / 255:.2f} at step {run.frames[index].step}"
+        expect(page.get_by_test_id("training-cell")).to_have_text(value_text)
+    page.get_by_test_id("training-rows").select_option("fed")
+    label = head.get_attribute("aria-label") or ""
+    assert f"at step {run.frames[61].step}" in label and "<s> →" in label
+    grid.press("ArrowRight")
+    expect(page.locator(".learn-one h2")).to_contain_text("Layer 2, head 2")
+    assert grid.get_attribute("aria-activedescendant") == "hs-learn-cross-1-1"
+
+
+def test_letters_follow_the_slider_without_the_server(context: BrowserContext, server: str) -> None:
+    page, run = context.new_page(), recorded_runs("no-mask")[0]
+    picture = opened(page, server, "preset=no-mask&step=0")
+    page.get_by_test_id("training-run").first.get_by_role("button").first.click()
+    context.set_offline(True)
+    slider = page.get_by_test_id("training-slider")
+    box = slider.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + box["height"] / 2, steps=15)
+    page.mouse.up()
+    dragged, last = picture.tell("v.shown"), len(run.frames) - 1
+    assert int(slider.input_value()) == run.frames[dragged].step and picture.tell("v.player.mode") == "held"
+    assert run.frames[dragged].step == pytest.approx(100, abs=15)  # where the pointer is, of 400
+    for key, index in (("ArrowLeft", dragged - 1), ("Home", 0), ("ArrowRight", 1), ("End", last)):
+        slider.press(key)
+        assert picture.tell("v.shown") == index
+    for index in (0, 41, last):
+        picture.slide(index)
+        frame = run.frames[index]
+        expect(page.get_by_test_id("training-step")).to_have_text(f"step {frame.step} of 400")
+        rows = page.get_by_test_id("training-output").all()
+        for row, (source, target), written in zip(rows, run.opening.shown, frame.outputs, strict=True):
+            assert source in row.locator("th").inner_text() and row.locator("td").first.inner_text() == target
+            expect(row.locator("td").nth(2)).to_contain_text("✓ right" if written == target else "wrong")
+        predicted = page.locator(".learn-teacher tr").last.locator("td > span:first-child").all_inner_texts()
+        assert predicted == list(frame.predicted)
+
+
+def test_a_run_plays_is_held_and_a_click_on_a_curve_goes_to_that_step(
+    context: BrowserContext, server: str, tmp_path: Path
+) -> None:
+    page = context.new_page()
+    picture = opened(page, server, "preset=no-mask&step=0")
+    page.get_by_test_id("training-play").click()
+    picture.until("v.player.mode === 'play' && v.shown > 3 && v.shown < 60")
+    page.get_by_test_id("training-play").click()
+    held = picture.tell("v.shown")
+    page.wait_for_timeout(400)
+    assert picture.tell("[v.shown, v.player.mode]") == [held, "held"]
+    expect(page.get_by_test_id("training-live")).to_be_hidden()  # it has ended
+    curve = page.get_by_test_id("training-plot-exact")
+    x = picture.tell("v.curves.places.step(200)")
+    curve.hover(position={"x": x, "y": 40})
+    expect(picture.root.get_by_test_id("tooltip")).to_contain_text(re.compile("step (199|200|201)"))
+    curve.click(position={"x": x, "y": 40})
+    step = picture.tell("v.run.frames[v.shown].step")
+    assert abs(step - 200) <= 10
+    expect(curve).to_have_attribute("aria-label", re.compile(rf"at step {step}:"))
+    # Without their colours, too, runs are told apart.
+    line = curve.locator("path[data-series=exact]").first
+    look = "(line, [slot, style]) => { line.dataset.slot = slot; return getComputedStyle(line)[style]; }"
+    for style in ("stroke", "strokeDasharray"):
+        assert len({line.evaluate(look, [slot, style]) for slot in range(4)}) == 4
+    (tmp_path / "large.zip").write_bytes(b"\0" * 16_100_000)
+    page.get_by_test_id("training-file-input").set_input_files(tmp_path / "large.zip")
+    expect(page.get_by_test_id("training-file")).to_contain_text("large.zip has 16.1 MB; the limit is 16 MB.")
 
 
 def test_it_plays_by_itself_and_the_link_holds_what_is_seen(context: BrowserContext, server: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.server import START, free_port, start, stop
+from tests.support.server import free_port, spawn, start, stop, until
 
 SET_ASIDE = 6.5  # seconds: nginx tries again when more than fail_timeout, 5 of its whole seconds, have gone
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -87,13 +87,9 @@ def running_replicas(nginx: str, folder: Path, **environment: str) -> Iterator[R
         ports, listen = list(processes), free_port()
         command = [nginx, "-e", "stderr", "-p", str(folder), "-c", str(placed(folder, listen, ports))]
         log = folder / "nginx.txt"
-        with log.open("wb") as output:
-            proxy = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+        proxy = spawn(log, *command)
         running = Replicas(f"http://localhost:{listen}", log, ports, processes, folder, environment)
-        until = time.monotonic() + START
-        while status(f"{running.address}/_stcore/health") != 200:
-            assert time.monotonic() < until and proxy.poll() is None, log.read_text()
-            time.sleep(0.1)
+        until(lambda: status(f"{running.address}/_stcore/health") == 200, proxy, log)
         yield running
     finally:
         for process in (*processes.values(), *([proxy] if proxy else [])):

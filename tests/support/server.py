@@ -51,12 +51,12 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait(10)
 
 
-def spawn(log: Path, *command: str, folder: Path = ROOT, **environment: str) -> subprocess.Popen[bytes]:
+def spawn(log: Path, *command: str, **environment: str) -> subprocess.Popen[bytes]:
     """A command in a process group of its own, which `stop` ends, with what it writes in the log."""
     with log.open("wb") as output:
         return subprocess.Popen(
             command,
-            cwd=folder,
+            cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -66,25 +66,33 @@ def spawn(log: Path, *command: str, folder: Path = ROOT, **environment: str) -> 
         )
 
 
+def until(what: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + START
+    while not what():
+        assert process.poll() is None and time.monotonic() < end, log.read_text(errors="replace")[-3000:]
+        time.sleep(0.02)
+
+
+def answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
 def start(
-    log: Path, port: int = 0, script: str = "", options: tuple[str, ...] = (), **environment: str
+    log: Path, port: int = 0, options: tuple[str, ...] = (), **environment: str
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the app, or another script, on a free port unless one is given, and wait until it answers. Returns process
-    and address."""
+    """Start the app, on a free port unless one is given, and wait until it answers. Returns process and address."""
     port = port or free_port()
-    command, folder = [*APP, f"--port={port}", *options], ROOT
-    if script:  # with the app's settings of Streamlit, which are in that folder
-        command, folder = ["streamlit", "run", str(ROOT / script), f"--server.port={port}"], ROOT / "pages"
-        command, environment = [sys.executable, "-P", "-m", *command], {**environment, "PYTHONPATH": str(ROOT)}
-    process = spawn(log, *command, folder=folder, **environment)
-    address = f"http://localhost:{port}"
-    until = time.monotonic() + START
-    while time.monotonic() < until and process.poll() is None:
-        if answers(port):
-            return process, address
-        time.sleep(0.2)
-    stop(process)
-    pytest.fail(f"the app did not start:\n{log.read_text(errors='replace')[-3000:]}", pytrace=False)
+    process = spawn(log, *APP, f"--port={port}", *options, **environment)
+    try:
+        until(lambda: answers(port), process, log)
+    except AssertionError:
+        stop(process)
+        raise
+    return process, f"http://localhost:{port}"
 
 
 @dataclass(frozen=True)
@@ -106,15 +114,24 @@ class App:
 
 
 @contextlib.contextmanager
+def served(folder: Path, *options: str, **environment: str) -> Iterator[App]:
+    """The app on a free port, with its log in a folder; ended afterwards."""
+    process, address = start(folder / "log.txt", options=options, **environment)
+    try:
+        yield App(address.removeprefix("http://"), process.pid)
+    finally:
+        stop(process)
+
+
+@contextlib.contextmanager
 def running(checkpoint: Path | str, *options: str, **environment: str) -> Iterator[App]:
-    """The app with this checkpoint, a folder or the name of a bundled one, on a free port; ended afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        log, given = Path(folder) / "log.txt", (f"--checkpoint={checkpoint}", *options)
-        process, address = start(log, options=given, HEADSCOPE_OPERATOR=KEY, **environment)
-        try:
-            yield App(address.removeprefix("http://"), process.pid)
-        finally:
-            stop(process)
+    """The app with this checkpoint, a folder or the name of a bundled one, as `served`, for its operator."""
+    given = (f"--checkpoint={checkpoint}", *options)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder), *given, HEADSCOPE_OPERATOR=KEY, **environment) as app,
+    ):
+        yield app
 
 
 class Files(SimpleHTTPRequestHandler):
@@ -154,21 +171,6 @@ LISTENING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL
 def started(log: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
     """The app as a person starts it, in a process group of its own."""
     return spawn(log, sys.executable, "-c", LISTENING, *APP, *options, **environment)
-
-
-def until(what: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + START
-    while not what():
-        assert process.poll() is None and time.monotonic() < end, log.read_text()
-        time.sleep(0.02)
-
-
-def answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
 
 
 def ended_cleanly(process: subprocess.Popen[bytes], log: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.browser.training_runs import MadeUp, Sizes, a_run
 from tests.support.payloads import array, unpack
+from tests.support.training_runs import MadeUp, Sizes, a_run
 from transformer.live_training.experiment import Experiment
 from transformer.view import training_messages, training_pack
 from transformer.view.training_messages import COMMANDS, LARGEST_FILE, FileError, ViewerMessage, read_file, read_message

@@ -69,7 +69,9 @@ def test_a_step_that_was_not_recorded_becomes_the_nearest() -> None:
 
 def test_the_slider_opens_at_the_first_recorded_state(folder: Path) -> None:
     (folder / "learning.npz").write_bytes(made_recording((5, 6, 7)).to_bytes())
-    app = press(open_app(), True)
+    app = open_app()
+    assert not components(app, "formation") and not components(app, "recording")  # of a closed slider nothing is sent
+    app = press(app, True)
     assert not app.exception and not messages(app, notes=True)
     assert address(app)["training"] == "5" and states(app)["step"] == 5
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from transformer.live_training.frames import Frame, Opening, recorded_steps
 
-NAMES = ("Baseline", "no causal mask", "no positions", "one head")
 WORDS = ("headscope", "transform", "attention", "sequences")
 
 
@@ -33,56 +31,41 @@ class Settings:
 
 @dataclass
 class MadeUp:
-    """A run whose frames appear as time goes by: `rate` steps a second, all at once if it is 0."""
+    """A run that has made all its steps, or those up to `stopped`."""
 
     id: str
     experiment: Settings
     opening: Opening
     every: list[Frame]
-    rate: float = 0.0
     stage: str = "training"
     place: int = 0
     reason: str = ""
     error: str = ""
     limit: float = 120.0
     result: bytes | None = None
-    began: float = field(default_factory=time.monotonic)
     stopped: int | None = None
 
     def _step(self) -> int:
-        if self.stage in ("waiting", "starting"):
-            return -1
-        if self.stopped is not None:
-            return self.stopped
-        return int((time.monotonic() - self.began) * self.rate) if self.rate else self.experiment.steps
+        return self.experiment.steps if self.stopped is None else self.stopped
 
     @property
     def step(self) -> int:
-        return max(0, min(self.experiment.steps, self._step()))
+        return max(0, self._step())
 
     @property
     def seconds(self) -> float:
-        return self.step / (self.rate or 45.0)
+        return self.step / 45.0
 
     @property
     def frames(self) -> list[Frame]:
         step = self._step()
-        if step >= self.experiment.steps and self.stage == "training":
+        if step >= self.experiment.steps:
             self.stage, self.reason, self.result = "done", "steps", b"zip"
         return [frame for frame in self.every if frame.step <= step]
 
-    def do(self, what: str) -> None:
-        if what == "pause":
-            self.stopped, self.stage = self.step, "paused"
-        elif what == "go":
-            self.began = time.monotonic() - self.step / (self.rate or 1)
-            self.stopped, self.stage = None, "training"
-        elif what == "stop":
-            self.stopped, self.stage, self.reason = self.step, "done", "stopped"
-
 
 @cache
-def made_up(number: int, sizes: Sizes = Sizes(), causal: bool = True) -> tuple[Opening, list[Frame]]:
+def made_up(number: int, sizes: Sizes, causal: bool) -> tuple[Opening, list[Frame]]:
     """Opening and all frames of the run of this number: random weights, a loss that falls, and outputs that become
     right letter by letter, unless it has no mask. Runs 0 and 1 are shown on the same inputs, 2 and 3 on others."""
     generator, first = np.random.default_rng(number), number // 2
@@ -119,8 +102,6 @@ def made_up(number: int, sizes: Sizes = Sizes(), causal: bool = True) -> tuple[O
     return opening, frames
 
 
-def a_run(number: int, sizes: Sizes = Sizes(), rate: float = 0.0, stage: str = "training", place: int = 0) -> MadeUp:
-    causal = number != 1
-    opening, frames = made_up(number, sizes, causal)
-    settings = Settings(sizes.steps, number + 1, causal)
-    return MadeUp(f"{number:012x}", settings, opening, frames, rate, stage, place)
+def a_run(number: int, sizes: Sizes = Sizes()) -> MadeUp:
+    opening, frames = made_up(number, sizes, number != 1)
+    return MadeUp(f"{number:012x}", Settings(sizes.steps, number + 1, number != 1), opening, frames)
