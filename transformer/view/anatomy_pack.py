@@ -136,7 +136,6 @@ def _outputs(writer: Writer, model: Pretrained, trace: Trace, before: Trace | No
         "chosen": outputs.chosen.tolist(),
         "chosen_rank": outputs.chosen_rank.tolist(),
         **{name: writer.add(array) for name, array in arrays.items()},
-        "log_sum": writer.add(outputs.log_sum),
         "plain_probability": None if plain is None else writer.add(plain),
     }
 

@@ -4,7 +4,7 @@ import { hint } from "../core/tooltip.js";
 import { richText } from "./panel/equations.js";
 import { isPredicted } from "./panel/facts.js";
 import { PLACES } from "../state/generated.js";
-import { stepSuffix, stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./walk.js";
+import { stepSuffix, stepsOf, zoomsOf, stopsOf, stopIndex, walk, kindOf, stackOf, isAttention } from "./walk.js";
 
 // The bars around the drawing: the breadcrumb, the choice of layer, head and decoding step, and the steps. Each has an
 // element and draw(state, data, info); the element is created once and only changed, so that the focus stays and
@@ -173,7 +173,7 @@ export class HeadTabs {
   draw(state, data) {
     const { place } = state;
     this.tabs.draw(data.config.heads, state.head, state.zoom === "head");
-    this.tabs.element.dataset.kind = place === "decoder.cross" ? "cross" : `${stackOf(place)}_self`;
+    this.tabs.element.dataset.kind = kindOf(place);
     this.element.classList.toggle("hs-an-unseen", !isAttention(place));
   }
 }
@@ -283,7 +283,7 @@ export class StepBar {
     const all = near ? stops : stopsOf(config, state.zoom);
     const n = (near ? index : stopIndex(config, state, all)) + 1;
     this.position.textContent = t("steps_position", { n, count: all.length });
-    this.chips.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
+    this.chips.dataset.kind = kindOf(state.place);
     const after = (delta) => JSON.stringify(walk(config, state, delta, steps));
     const same = (delta) => after(delta) === after(0);
     setPressed(this.previous, "aria-disabled", same(-1) ? true : null);

@@ -1,13 +1,12 @@
 import { printable } from "../core/dom.js";
 import { isSpecial, MARK } from "../engine/words.js";
 import { phrases, sharedTexts } from "../lab/words.js";
+import { matrixOf, partOf, sideBySide, transposed } from "./matrix.js";
 import { traceName, isAttention, isFeedForward } from "./walk.js";
 
 // The data of the anatomy, by name, from the packs that the server sends: matrices of numbers with their shape.
 
 const KEPT = { place: 8, weights: 12 }; // packs; going back and forth needs no server
-const QUANTILE = 0.999; // of the absolute values: the end of a colour scale, so that one outlier does not make the others pale
-const SAMPLE = 20000; // numbers used to compute it
 
 const [ROW, SCORES, TO_HEADS] = [
   ["query", "d_model"],
@@ -29,60 +28,6 @@ const WEIGHT_AXES = {
 export const WEIGHT_STEPS = {
   ...{ W_q: "project", W_k: "project", W_v: "project", W_o: "output", W_1: "inner", W_2: "outer" },
 };
-
-// A table of numbers. id: identifies these numbers; top: the end of a good colour scale; shape and axes: of the whole
-// tensor; exact: the trace's numbers, not 8 bits of them.
-class Matrix {
-  /** @type {any} */ axes;
-  /** @type {any} */ cols;
-  /** @type {any} */ data;
-  /** @type {any} */ cachedMasked;
-  /** @type {any} */ id;
-  /** @type {any} */ norms;
-  /** @type {any} */ origin;
-  /** @type {any} */ shape;
-  constructor(id, name, data, rows, cols, shape, axes, exact, top) {
-    Object.assign(this, { id, name, data, rows, cols, shape, axes, exact });
-    this.cachedTop = top;
-  }
-
-  at(row, col) {
-    return this.data[row * this.cols + col];
-  }
-
-  get top() {
-    this.cachedTop ??= quantileOf(this.data) || 1;
-    return this.cachedTop;
-  }
-
-  // Smallest and largest number, without masked cells.
-  get range() {
-    if (!this.cachedRange) {
-      let low = Infinity;
-      let high = -Infinity;
-      for (const value of this.data) {
-        if (!Number.isFinite(value)) continue;
-        if (value < low) low = value;
-        if (value > high) high = value;
-      }
-      this.cachedRange = [low, high];
-    }
-    return this.cachedRange;
-  }
-
-  get masked() {
-    this.cachedMasked ??= this.data.some((value) => !Number.isFinite(value));
-    return this.cachedMasked;
-  }
-}
-
-function quantileOf(data) {
-  const stride = Math.max(1, Math.floor(data.length / SAMPLE));
-  const seen = [];
-  for (let i = 0; i < data.length; i += stride) if (Number.isFinite(data[i])) seen.push(Math.abs(data[i]));
-  seen.sort((a, b) => a - b);
-  return seen.length ? seen[Math.min(seen.length - 1, Math.ceil(seen.length * QUANTILE))] : 0;
-}
 
 export class AnatomyData {
   constructor() {
@@ -161,7 +106,7 @@ export class AnatomyData {
     const { outputs } = this.header;
     if (this.outputCache?.of !== outputs) {
       const read = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
-      const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "log_sum", "plain_probability"];
+      const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "plain_probability"];
       const labels = outputs.labels.map((step) => step.map(printable));
       const numbers = Object.fromEntries(arrays.map((name) => [name, read(name)]));
       this.outputCache = { of: outputs, ...outputs, labels, ...numbers };
@@ -246,51 +191,31 @@ export class AnatomyData {
   }
 
   // A tensor as a table: one of its heads, all heads side by side, or unchanged; a vector is one row.
-  tensor(name, array, shape, { head = undefined, transposed }, key, axes, exact = true, top = undefined) {
-    let [data, rows, cols] = [array, 1, array.length];
-    if (shape.length === 2) [rows, cols] = shape;
-    else if (shape.length === 3) {
-      const [heads, n, width] = shape;
-      if (head !== undefined) [data, rows, cols] = [array.subarray(head * n * width, (head + 1) * n * width), n, width];
-      else {
-        [rows, cols] = [n, heads * width];
-        data = new Float32Array(array.length);
-        for (let h = 0; h < heads; h++)
-          for (let i = 0; i < n; i++)
-            data.set(array.subarray((h * n + i) * width, (h * n + i + 1) * width), i * cols + h * width);
-      }
-    }
-    if (transposed) {
-      const turned = new Float32Array(rows * cols);
-      for (let i = 0; i < rows; i++) for (let j = 0; j < cols; j++) turned[j * rows + i] = data[i * cols + j];
-      [data, rows, cols] = [turned, cols, rows];
-    }
+  tensor(name, array, shape, options, key, axes, more = {}) {
+    let table = { data: array, shape: shape.length === 1 ? [1, ...shape] : shape };
+    if (shape.length === 3) table = options.head === undefined ? sideBySide(table) : partOf(table, options.head);
+    if (options.transposed) table = transposed(table);
+    const [rows, cols] = table.shape;
     const last = name.split(".").pop();
-    const end = top ?? (last === "weights" ? 1 : undefined);
-    const names = ["batch", ...axes];
-    const id = `${this.id}|${key}`;
-    return new Matrix(id, last, data, rows, cols, [1, ...shape], names, exact, end);
+    const about = { id: `${this.id}|${key}`, name: last, data: table.data, rows, cols };
+    const top = last === "weights" ? 1 : undefined;
+    return matrixOf({ ...about, shape: [1, ...shape], axes: ["batch", ...axes], top, ...more });
   }
 
-  weightMatrix(name, { pack, ref }, { head = undefined, transposed }, key) {
+  weightMatrix(name, { pack, ref }, { head = undefined, ...options }, key) {
     const [high, wide] = ref.shape;
-    const array = pack.array(ref);
-    let [data, rows, cols] = [array, high, wide];
-    if (head !== undefined && name !== "W_1" && name !== "W_2") {
-      const part = (name === "W_o" ? high : wide) / this.config.heads;
-      if (name === "W_o") [data, rows] = [array.subarray(head * part * wide, (head + 1) * part * wide), part];
-      else {
-        data = new Float32Array(high * part);
-        for (let i = 0; i < high; i++)
-          data.set(array.subarray(i * wide + head * part, i * wide + (head + 1) * part), i * part);
-        cols = part;
-      }
+    const { heads } = this.config;
+    let table = { data: pack.array(ref), shape: ref.shape };
+    if (head !== undefined && name === "W_o") table = partOf({ ...table, shape: [heads, high / heads, wide] }, head);
+    else if (head !== undefined && name !== "W_1" && name !== "W_2") {
+      const part = wide / heads;
+      const data = new Float32Array(high * part);
+      for (let i = 0, from = head * part; i < high; i++, from += wide)
+        data.set(table.data.subarray(from, from + part), i * part);
+      table = { data, shape: [high, part] };
     }
-    const made = this.tensor(name, data, [rows, cols], { transposed }, key, WEIGHT_AXES[name]);
-    made.shape = [high, wide];
-    made.axes = WEIGHT_AXES[name];
-    made.id = `${this.header.checkpoint}|${key}`;
-    return made;
+    const about = { id: `${this.header.checkpoint}|${key}`, shape: ref.shape, axes: WEIGHT_AXES[name] };
+    return this.tensor(name, table.data, table.shape, options, key, [], about);
   }
 
   // The data of the model and its layers: 8 bits of every stream, and the exact attention of the open layers.
@@ -305,7 +230,7 @@ export class AnatomyData {
       if (!pack) return null;
       const bytes = this.trace.array(pack.picture);
       const weights = Float32Array.from(bytes, (byte) => byte / 255);
-      return this.tensor(name, weights, pack.picture.shape, options, key, axes, false);
+      return this.tensor(name, weights, pack.picture.shape, options, key, axes, { exact: false });
     }
     const pack = [this.trace, open].find((pack) => pack?.header.strips[name]);
     if (!pack) return null;
@@ -313,10 +238,10 @@ export class AnatomyData {
     const scale = strip.top / 127;
     const data = Float32Array.from(pack.array(strip.picture), (v) => (v - 128) * scale);
     const wide = name.endsWith(".activation") ? "d_ff" : "d_model";
-    const made = this.tensor(name, data, strip.picture.shape, options, key, ["token", wide], false, strip.top);
-    made.cachedRange = [strip.low, strip.high]; // of the numbers themselves, before they became 8 bits
-    if (strip.norms) made.norms = pack.array(strip.norms);
-    return made;
+    const range = [strip.low, strip.high]; // of the numbers themselves, before they became 8 bits
+    const norms = strip.norms && pack.array(strip.norms);
+    const more = { exact: false, top: strip.top, range, norms };
+    return this.tensor(name, data, strip.picture.shape, options, key, ["token", wide], more);
   }
 }
 

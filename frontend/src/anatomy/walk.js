@@ -13,6 +13,9 @@ export const isFeedForward = (place) => place.endsWith(".ff");
 export const isEmbedding = (place) => place === "source" || place === "target";
 export const stackOf = (place) => (place === "source" || place.startsWith("encoder") ? "encoder" : "decoder");
 
+// The kind of attention whose colours a place has.
+export const kindOf = (place) => (place.endsWith(".cross") ? "cross" : `${stackOf(place)}_self`);
+
 // Whether a folded text is open, and the state with it open or not.
 export const isOpen = ({ opened }, name) => opened.split(".").includes(name);
 export function withFold(state, name, open) {

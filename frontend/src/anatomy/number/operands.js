@@ -1,3 +1,4 @@
+import { tableOf } from "../matrix.js";
 import { projectionOf } from "../panel/facts.js";
 import { traceName, lastStep, updateStep, isAttention, isFeedForward, isEmbedding, stackOf } from "../walk.js";
 import { activationOf, agrees, dotProduct, layerNorm, multiply } from "../arithmetic.js";
@@ -79,16 +80,6 @@ export function drawnMatrix(state, data, description) {
   const { name } = description;
   const scale = name === "logits" ? {} : { top: 1 };
   return tableOf(`${data.id}|output.${name}|${state.t}`, name, numbers, wide, 1, { ...scale, axes: ["word", "1"] });
-}
-
-// Numbers computed here as a matrix of the stage.
-export function tableOf(id, name, numbers, rows, cols, { top = 0, axes = ["", ""] } = {}) {
-  const finite = Array.from(numbers).filter(Number.isFinite);
-  const range = finite.length ? [Math.min(...finite), Math.max(...finite)] : [0, 0];
-  const masked = finite.length < numbers.length;
-  const at = (row, col) => numbers[row * cols + col];
-  const size = { rows, cols, shape: [rows, cols], axes, masked, range, exact: true };
-  return { id, name, data: numbers, at, top: top || Math.max(-range[0], range[1]) || 1, ...size };
 }
 
 export const rowOf = (matrix, row) => Float64Array.from({ length: matrix.cols }, (_, col) => matrix.at(row, col));

@@ -1,6 +1,6 @@
+import { tableOf } from "../matrix.js";
 import { lettersWidth } from "../stage/measure.js";
 import { Pen } from "../stage/pen.js";
-import { tableOf } from "./operands.js";
 
 // Drawing functions for the parts of a number's board: items of the stage, in pixels, and widths of texts.
 

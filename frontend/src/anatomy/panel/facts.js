@@ -1,5 +1,7 @@
 import { formatNumber, formatCount } from "../format.js";
+import { matrixOf } from "../matrix.js";
 import { traceName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
+import { EXPLANATIONS } from "../words/explanations.js";
 
 // What the panel says about a state: which of its texts, and the numbers in them.
 
@@ -30,11 +32,9 @@ export function probabilitiesOf(logits) {
   const top = data.reduce((most, value) => Math.max(most, value), -Infinity);
   const numbers = Float64Array.from(data, (value) => Math.exp(value - top));
   const total = numbers.reduce((sum, value) => sum + value, 0);
-  const made = { name: "probabilities", id: logits.id + "|softmax", data: numbers.map((value) => value / total) };
-  const probabilities = Object.assign(Object.create(logits), made);
-  for (const [name, value] of Object.entries({ top: 1, range: [0, 1], masked: false }))
-    Object.defineProperty(probabilities, name, { value });
-  return probabilities;
+  const { id, rows, cols, shape, axes, exact } = logits;
+  const about = { id: id + "|softmax", name: "probabilities", data: numbers.map((value) => value / total), rows, cols };
+  return matrixOf({ ...about, shape, axes, exact, top: 1, range: [0, 1], masked: false });
 }
 
 const ROUNDING = 1e-6;
@@ -83,7 +83,6 @@ export function sideOf(place, name) {
   return ["queries", "x", "normed", "sum", "leaves", "enters"].includes(name) ? "target" : "cross";
 }
 
-const RULES = ["", "_uniform", "_argmax"];
 const TENSORS = {
   project: ["W^Q", "b^Q", "W^K", "b^K", "W^V", "b^V"],
   output: ["W^O", "b^O"],
@@ -116,7 +115,8 @@ export function switchEffects(state, data) {
   };
 }
 
-// Which text of a step a state calls for, by the step's name.
+// Which text of a step a state calls for, by the step's name: functions of the state, the data and the effects of the
+// switches.
 const VARIANTS = {
   x: ({ place, encoder, decoder }, data) => {
     if (place === "decoder.cross") return "x_cross";
@@ -134,24 +134,21 @@ const VARIANTS = {
     if (factor === null) return data.config.scaling ? "scale" : "scale_off";
     return factor === 1 ? "scale_removed" : "scale_switched";
   },
-  mask: (state, data, matrix) => {
+  mask: (state, data, about, matrix) => {
     const { place } = state;
     const { hidden } = matrix && matrix.name === "scores" ? hiddenCount(matrix) : { hidden: null };
     if (place === "decoder.self") return "mask" + (maskSuffix(state, data) || "_decoder");
     return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (hidden ? "_some" : "");
   },
-  softmax: (state, { about }) => "softmax" + RULES[(about && about.rule && about.rule[state.head]) || 0],
-  values: (state, data) => {
-    if (data.about && data.about.zero && data.about.zero[state.head]) return "values_zero";
-    if (data.about && data.about.replaced && data.about.replaced[state.head]) return "values_replaced";
-    return state.place === "decoder.cross" ? "values_cross" : "values";
+  softmax: (state, data, { rule }) => "softmax" + ["", "_uniform", "_argmax"][rule],
+  values: ({ place }, data, { zero, replaced }) => {
+    if (zero || replaced) return zero ? "values_zero" : "values_replaced";
+    return place === "decoder.cross" ? "values_cross" : "values";
   },
-  add: (state, data) => {
-    if (data.about && data.about.skipped) return "add_skipped";
-    return { pre: "add_pre", none: "add_none" }[data.config.norm] || "add";
-  },
-  output: (state, data) => "output" + updateSuffix(data),
-  outer: (state, data) => "outer" + updateSuffix(data),
+  add: (state, { config }, { skipped }) =>
+    skipped ? "add_skipped" : { pre: "add_pre", none: "add_none" }[config.norm],
+  output: (state, data, { skipped }) => updateText("output", data, skipped),
+  outer: (state, data, { skipped }) => updateText("outer", data, skipped),
   inner: (state, { config }) => (config.norm === "pre" ? "inner_pre" : "inner"),
   activation: (state, { config }) => "activation_" + config.activation,
   row: ({ place }, { config }) => "row_" + place + (place === "target" && config.target_vocab_size ? "_own" : ""),
@@ -168,25 +165,17 @@ const VARIANTS = {
   },
   back: ({ t }, { steps, header }) => (t + 1 < steps ? (header.own ? "back" : "back_given") : "back_end"),
 };
-// The ending of a key about Sublayer(x): what happens to it if it is not added to x.
-function updateSuffix(data) {
-  if (data.config.residual !== false) return "";
-  return data.about && data.about.skipped ? "_skipped" : "_alone";
+// The text about Sublayer(x), and what happens to it if it is not added to x.
+function updateText(step, data, skipped) {
+  const alone = aloneSuffix(data);
+  return alone && skipped ? "update_skipped" : step + alone;
 }
 
+// The titles of texts that have none of their own, nor that of their step.
 const TITLES = {
-  add_none: "add",
-  x_cross: "x_cross",
-  scale_off: "scale_off",
   scale_removed: "scale_off",
-  scale_switched: "scale_switched",
   softmax_uniform: "softmax_switched",
   softmax_argmax: "softmax_switched",
-  activation_relu: "activation_relu",
-  activation_gelu: "activation_gelu",
-  activation_swish: "activation_swish",
-  times_off: "times_off",
-  plus_none: "plus_none",
   plus_none_bare: "plus_none",
 };
 
@@ -205,12 +194,14 @@ export function textKeys(state, data, matrix) {
     const norm = config.norm === "post" ? "" : "_" + config.norm;
     const more = zoom === "model" ? "model" + aloneSuffix(data) : "layer" + norm + aloneSuffix(data);
     const off = maskSuffix(state, data);
-    const adds = zoom === "model" && (place === "encoder.self" || isFeedForward(place)) ? aloneSuffix(data) : "";
+    const network = zoom === "model" && isFeedForward(place); // the same in both stacks
+    const adds = network || (zoom === "model" && place === "encoder.self") ? aloneSuffix(data) : "";
     const ending = place === "output" && !config.tied_output ? "_own" : adds;
-    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${ending}`, more: "tell_more_" + more };
+    const text = `tell_${zoom}_${network ? "ff" : named}${off}${ending}`;
+    return { title: "place_" + named + off, text, more: "tell_more_" + more };
   }
-  const text = VARIANTS[step] ? VARIANTS[step](state, data, matrix) : step;
-  const title = TITLES[text] || step;
+  const text = VARIANTS[step]?.(state, data, switchEffects(state, data), matrix) ?? step;
+  const title = `tell_title_${text}` in EXPLANATIONS ? text : (TITLES[text] ?? step);
   const bare = isUnmasked(data) ? "_bare" : "";
   const fed = step === "back" ? "back" + (bare || (isCausalOff(state, data, true) ? "_off" : "")) : step;
   const folded = {

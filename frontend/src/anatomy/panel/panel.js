@@ -8,7 +8,7 @@ import { placeName } from "../bars.js";
 import { wholeRow, textKeys, textValues, factOf, parametersOf, switchChange, isNear } from "./facts.js";
 import { sideOf, switchEffects } from "./facts.js";
 import { spokenState } from "../words/spoken.js";
-import { isOpen, stackOf } from "../walk.js";
+import { isOpen, kindOf } from "../walk.js";
 
 // The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and the reason.
 
@@ -40,7 +40,6 @@ export class ExplanationPanel {
     this.switches = made("ul", "switched");
     const switched = el("p", { class: "hs-an-off-name" }, t("tell_switched"));
     this.off = made("div", "off", this.changed, switched, this.switches);
-    this.hover = made("p", "hover");
     this.folds = { more: this.more, parameters: this.box };
     for (const [name, fold] of Object.entries(this.folds))
       fold.addEventListener("toggle", () => hooks.fold(name, fold.open));
@@ -48,7 +47,7 @@ export class ExplanationPanel {
     this.element = el(
       "section",
       { class: "hs-an-tell", "aria-label": t("tell_region"), "data-testid": "anatomy-tell" },
-      ...[this.start.element, this.title, this.equation, this.shape, this.legend, this.hover],
+      ...[this.start.element, this.title, this.equation, this.shape, this.legend],
       el("div", { class: "hs-an-why" }, this.explanation, this.fact, this.more, this.box, this.off),
     );
     this.element.tabIndex = 0; // it scrolls
@@ -56,13 +55,13 @@ export class ExplanationPanel {
   }
 
   // info: {matrix: the result of the step, or null; item: the item of the scene that shows it, for its colours;
-  // waiting: its numbers have not arrived; hover: {lines} or null}
+  // waiting: its numbers have not arrived}
   draw(state, data, info) {
     const { t } = this;
     const matrix = info.matrix || null;
     const keys = textKeys(state, data, matrix);
     const values = textValues(state, data, t);
-    this.element.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
+    this.element.dataset.kind = kindOf(state.place);
     this.element.dataset.step = isNear(state) ? state.step : "";
     for (const [name, fold] of Object.entries(this.folds)) fold.open = isOpen(state, name);
     this.element.toggleAttribute("data-start", this.start.draw(state, data));
@@ -77,9 +76,6 @@ export class ExplanationPanel {
     this.fact.textContent = fact ? t(fact.key, fact.values) : "";
     this.drawParameters(state, data);
     this.drawSwitches(state, data, matrix);
-    const hover = info.hover ? info.hover.lines || info.hover : null;
-    this.hover.hidden = !hover;
-    this.hover.replaceChildren(...(hover || []).map((line) => el("span", { dir: "auto" }, line.text || line)));
     const stop = `${data.id}/${state.zoom}/${state.place}/${state.encoder}/${state.decoder}/${state.step}`;
     if (stop !== this.stop) this.element.scrollTop = 0;
     this.stop = stop;

@@ -1,4 +1,5 @@
 import { formatCount } from "../format.js";
+import { matrixOf } from "../matrix.js";
 import { clamp, lettersWidth, mathWidth, paintedWidth, sheetScale } from "./measure.js";
 import { Pen } from "./pen.js";
 
@@ -65,9 +66,8 @@ export function rowPart(matrix, first, count = matrix.cols) {
   if (!made.has(first)) {
     const { name, exact, top, axes } = matrix;
     const data = matrix.data.subarray(first, first + count);
-    const range = [Math.min(...data), Math.max(...data)];
-    const size = { rows: 1, cols: count, shape: [1, 1, count], range, masked: false };
-    made.set(first, { id: `${matrix.id}/${first}`, name, data, at: (_, col) => data[col], exact, top, axes, ...size });
+    const about = { id: `${matrix.id}/${first}`, name, data, rows: 1, cols: count, shape: [1, 1, count] };
+    made.set(first, matrixOf({ ...about, exact, top, axes }));
   }
   return made.get(first);
 }

@@ -119,8 +119,6 @@ export const ANATOMY_TEXTS = {
 
   // the panel
   tell_region: "What is computed here",
-  tell_number: "One number",
-  tell_number_cell: "One number: row {row}, column {column}",
   tell_legend: "Colours from {low} to {high}",
   tell_legend_top: "Full colour from {top} up: 99.9% of the numbers are smaller.",
   tell_legend_top_shared: "Full colour from {top} up: the heads or matrices compared here share one scale.",
