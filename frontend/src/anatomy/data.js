@@ -23,6 +23,12 @@ const WEIGHT_AXES = {
   ...{ W_1: ["d_model", "d_ff"], W_2: ["d_ff", "d_model"] },
 };
 
+// How the paper writes them: the symbols of the boxes' tensors.
+export const SYMBOLS = {
+  ...{ W_q: "W^Q", W_k: "W^K", W_v: "W^V", W_o: "W^O", b_q: "b^Q", b_k: "b^K", b_v: "b^V", b_o: "b^O" },
+  ...{ W_1: "W_1", W_2: "W_2", b_1: "b_1", b_2: "b_2", gamma: "γ", beta: "β" },
+};
+
 // The step that reads a weight matrix. At other steps the matrix is an outline, even if it has arrived: the same step
 // always looks the same.
 export const WEIGHT_STEPS = {

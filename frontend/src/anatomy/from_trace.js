@@ -10,7 +10,7 @@ import { traceId, weightBytes } from "../explorer/from_trace.js";
 import { readSwitches } from "../lab/params.js";
 import { PLACES } from "../state/generated.js";
 import { logSumOf, momentsOf } from "./arithmetic.js";
-import { WEIGHT_STEPS } from "./data.js";
+import { SYMBOLS, WEIGHT_STEPS } from "./data.js";
 import { partOf, sideBySide, transposed } from "./matrix.js";
 import { kindOf } from "./walk.js";
 
@@ -19,11 +19,6 @@ const LIKELIEST = 10; // tokens to list at every step of decoding
 const partsOf = (stack) => PLACES.filter((place) => place.startsWith(`${stack}.`)).map((place) => place.split(".")[1]);
 const SUB_LAYERS = { encoder: partsOf("encoder"), decoder: partsOf("decoder") };
 const matricesOf = (step) => Object.keys(WEIGHT_STEPS).filter((symbol) => WEIGHT_STEPS[symbol] === step);
-// Symbols of the boxes' tensors.
-const SYMBOLS = {
-  ...{ W_q: "W^Q", W_k: "W^K", W_v: "W^V", W_o: "W^O", b_q: "b^Q", b_k: "b^K", b_v: "b^V", b_o: "b^O" },
-  ...{ W_1: "W_1", W_2: "W_2", b_1: "b_1", b_2: "b_2", gamma: "γ", beta: "β" },
-};
 const BIASES = { attention: ["b_q", "b_k", "b_v", "b_o"], ff: ["b_1", "b_2"] };
 
 // -- tensors -------------------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ export function matrixOf({ top = undefined, range = undefined, masked = undefine
 // Numbers computed here, on a scale that ends at the largest of them if `top` is not given.
 export function tableOf(id, name, data, rows, cols, { top = 0, axes = ["", ""] } = {}) {
   const range = rangeOf(data);
-  return matrixOf({ id, name, data, rows, cols, axes, range, top: top || Math.max(-range[0], range[1], 0) || 1 });
+  return matrixOf({ id, name, data, rows, cols, axes, range, top: top || Math.max(-range[0], range[1]) || 1 });
 }
 
 function quantileOf(data) {
@@ -71,5 +71,5 @@ function rangeOf(data) {
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  return [low, high];
+  return low > high ? [0, 0] : [low, high];
 }

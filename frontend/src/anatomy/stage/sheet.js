@@ -32,7 +32,7 @@ export const rowRects = (n, unit) => (n <= 24 ? n * 1.35 : Math.max(24 * 1.35, n
 // Which rows of a column of texts are written: all, or every second, third, ...; near the current row only that one.
 export function numbersFit(count, space, size, current) {
   const every = Math.max(1, Math.ceil(size / space));
-  const near = (i) => every > 1 && current !== undefined && i !== current && Math.abs(i - current) < every;
+  const near = (i) => every > 1 && i !== current && Math.abs(i - (current ?? Infinity)) < every;
   return Array.from({ length: count }, (_, i) => i).filter((i) => i === current || (i % every === 0 && !near(i)));
 }
 
