@@ -39,13 +39,14 @@ export class AnatomyData {
   constructor() {
     this.kept = { place: new Map(), weights: new Map() };
     this.matrices = new Map();
+    this.derived = /** @type {any} */ ({}); // from the newest pack of a whole model
     this.state = null;
   }
 
   // Stores a pack. Returns whether it belongs to what is shown now or may be shown soon.
   take(pack) {
     const { header } = pack;
-    if (header.sort === "trace") this.trace = pack;
+    if (header.sort === "trace") [this.trace, this.derived] = [pack, {}];
     else if (header.sort === "open") this.open = pack;
     else if (header.sort === "place") this.keep("place", `${header.id}/${header.place}/${placeStep(header)}`, pack);
     else if (header.sort === "weights") {
@@ -80,9 +81,7 @@ export class AnatomyData {
   }
 
   labels(side) {
-    if (this.labelCache?.id !== this.id) this.labelCache = { id: this.id };
-    this.labelCache[side] ??= this.header.labels[side].map(printable);
-    return this.labelCache[side];
+    return (this.derived[side] ??= this.header.labels[side].map(printable));
   }
 
   // The words of the translation's first tokens.
@@ -99,25 +98,20 @@ export class AnatomyData {
 
   // The switches that hold, in words.
   get phrases() {
-    const { header } = this;
-    if (this.phraseCache?.of !== header) {
-      const t = sharedTexts(header.texts);
-      this.phraseCache = { of: header, phrases: phrases(t, header.holding, header.config) };
-    }
-    return this.phraseCache.phrases;
+    const { texts, holding, config } = this.header;
+    return (this.derived.phrases ??= phrases(sharedTexts(texts), holding, config));
   }
 
   // The ten most likely words of every decoding step and the chosen word; arrays are flat, [step, 10].
   get outputs() {
     const { outputs } = this.header;
-    if (this.outputCache?.of !== outputs) {
-      const read = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
-      const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "plain_probability"];
-      const labels = outputs.labels.map((step) => step.map(printable));
-      const numbers = Object.fromEntries(arrays.map((name) => [name, read(name)]));
-      this.outputCache = { of: outputs, ...outputs, labels, ...numbers };
-    }
-    return this.outputCache;
+    const array = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
+    return (this.derived.outputs ??= {
+      ...outputs,
+      labels: outputs.labels.map((step) => step.map(printable)),
+      ...{ probability: array("probability"), plain_probability: array("plain_probability"), logit: array("logit") },
+      ...{ chosen_probability: array("chosen_probability"), chosen_logit: array("chosen_logit") },
+    });
   }
 
   get placePack() {

@@ -64,7 +64,8 @@ function quantileOf(data) {
   return seen.length ? seen[Math.min(seen.length - 1, Math.ceil(seen.length * QUANTILE))] : 0;
 }
 
-function rangeOf(data) {
+// Smallest and largest number, without masked cells.
+export function rangeOf(data) {
   let [low, high] = [Infinity, -Infinity];
   for (const value of data) {
     if (!Number.isFinite(value)) continue;

@@ -14,7 +14,7 @@ import { MOVE, Stage } from "./stage/stage.js";
 import { fillOf, waveOf } from "./stage/wave.js";
 import { AnatomySwitches } from "./switches.js";
 import { ALL_ANATOMY_TEXTS, hoverLines } from "./words/hover.js";
-import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./bars.js";
+import { makeCrumbs, makeHeadTabs, makeLayerTabs, makeStepBar, makeStepSlider } from "./bars.js";
 import { ExplanationPanel } from "./panel/panel.js";
 import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
 import { cellOf, moveCell, pickCell } from "./number/number.js";
@@ -90,8 +90,8 @@ export class AnatomyView {
     };
     this.tooltip = makeTooltip(this.element);
     const parts = { t, hooks, tooltip: this.tooltip };
-    this.bars = [new Crumbs(parts), new LayerTabs(parts), new HeadTabs(parts), new StepSlider(parts)];
-    this.steps = new StepBar(parts);
+    this.bars = [makeCrumbs, makeLayerTabs, makeHeadTabs, makeStepSlider].map((make) => make(parts));
+    this.steps = makeStepBar(parts);
     this.tell = new ExplanationPanel(parts);
     this.stage = new Stage({
       go: (partial) => this.go(partial),
@@ -531,7 +531,7 @@ export class AnatomyView {
     const info = { playing: Boolean(this.playing), tempo: state.tempo };
     for (const bar of this.bars) bar.draw(state, data);
     this.steps.draw(state, data, info);
-    this.switches.draw(state, data, this.theme || readTheme(this.element));
+    this.switches.draw(state, data);
     this.element.toggleAttribute("data-playing", info.playing);
     this.element.toggleAttribute("data-ends", isEmbedding(state.place) || state.place === "output");
   }

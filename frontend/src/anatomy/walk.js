@@ -13,6 +13,9 @@ export const isFeedForward = (place) => place.endsWith(".ff");
 export const isEmbedding = (place) => place === "source" || place === "target";
 export const stackOf = (place) => (place === "source" || place.startsWith("encoder") ? "encoder" : "decoder");
 
+// As keys of texts have it.
+export const placeName = (place) => place.replace(".", "_");
+
 // The kind of attention whose colours a place has.
 export const kindOf = (place) => (place.endsWith(".cross") ? "cross" : `${stackOf(place)}_self`);
 
@@ -55,18 +58,16 @@ export const zoomsOf = (place) => ZOOMS_OF[place];
 // place.
 export function stopsOf(config, zoom) {
   const near = zoom === "sub" || zoom === "head" || zoom === "number";
-  const stops = [];
-  const add = (place, more) => {
-    for (const step of near ? stepsOf(place, config) : [null]) stops.push({ place, step, ...more });
+  const end = (place) => (zoom === "layer" ? [] : [{ place }]);
+  const layers = (stack) => {
+    const parts = PLACES.filter((place) => place.startsWith(stack + "."));
+    const ofLayer = (_, layer) => parts.map((place) => ({ place, [stack]: layer }));
+    return Array.from({ length: config[stack + "_layers"] }, ofLayer).flat();
   };
-  if (zoom !== "layer") add("source", {});
-  for (let encoder = 0; encoder < config.encoder_layers; encoder++)
-    for (const place of ["encoder.self", "encoder.ff"]) add(place, { encoder });
-  if (zoom !== "layer") add("target", {});
-  for (let decoder = 0; decoder < config.decoder_layers; decoder++)
-    for (const place of ["decoder.self", "decoder.cross", "decoder.ff"]) add(place, { decoder });
-  if (zoom !== "layer") add("output", {});
-  return stops;
+  const stops = [...end("source"), ...layers("encoder"), ...end("target"), ...layers("decoder"), ...end("output")];
+  return stops.flatMap(({ place, ...more }) =>
+    (near ? stepsOf(place, config) : [null]).map((step) => ({ place, step, ...more })),
+  );
 }
 
 // Index of the state among the stops of its zoom; in a layer the ends of the model count as the nearest stop.

@@ -1,6 +1,6 @@
 import { formatNumber, formatCount } from "../format.js";
 import { matrixOf } from "../matrix.js";
-import { traceName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
+import { traceName, placeName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
 import { EXPLANATIONS } from "../words/explanations.js";
 
 // What the panel says about a state: which of its texts, and the numbers in them.
@@ -136,9 +136,9 @@ const VARIANTS = {
   },
   mask: (state, data, about, matrix) => {
     const { place } = state;
-    const { hidden } = matrix && matrix.name === "scores" ? hiddenCount(matrix) : { hidden: null };
     if (place === "decoder.self") return "mask" + (maskSuffix(state, data) || "_decoder");
-    return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (hidden ? "_some" : "");
+    const some = matrix?.name === "scores" && hiddenCells(matrix) > 0;
+    return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (some ? "_some" : "");
   },
   softmax: (state, data, { rule }) => "softmax" + ["", "_uniform", "_argmax"][rule],
   values: ({ place }, data, { zero, replaced }) => {
@@ -189,7 +189,7 @@ function tableSuffix({ target_vocab_size: apart, tied_output: tied }) {
 export function textKeys(state, data, matrix) {
   const { place, step, zoom } = state;
   const { config } = data;
-  const named = place.replace(".", "_");
+  const named = placeName(place);
   if (!isNear(state)) {
     const norm = config.norm === "post" ? "" : "_" + config.norm;
     const more = zoom === "model" ? "model" + aloneSuffix(data) : "layer" + norm + aloneSuffix(data);
@@ -255,11 +255,7 @@ export const headsOf = ({ heads }, say) => say(heads === 1 ? "heads_one" : "head
 const rootSign = (value) => (Number.isInteger(Math.sqrt(value)) ? "=" : "≈");
 const shortValue = (value) => String(Number(value.toPrecision(4)));
 
-function hiddenCount(matrix) {
-  let hidden = 0;
-  for (const value of matrix.data) if (value === -Infinity) hidden++;
-  return { hidden, total: matrix.data.length };
-}
+export const hiddenCells = ({ data }) => data.reduce((count, value) => count + Number(value === -Infinity), 0);
 
 // One line about the effect of this step on these numbers: {key, values} or null.
 export function factOf(state, data, matrix) {
@@ -267,8 +263,8 @@ export function factOf(state, data, matrix) {
   if (!isNear(state)) return null;
   const { outputs, config } = data;
   if (step === "mask" && matrix && matrix.masked) {
-    const { hidden, total } = hiddenCount(matrix);
-    return { key: "tell_fact_hidden", values: { hidden: formatCount(hidden), total: formatCount(total) } };
+    const values = { hidden: formatCount(hiddenCells(matrix)), total: formatCount(matrix.data.length) };
+    return { key: "tell_fact_hidden", values };
   }
   if (step === "activation" && config.activation === "relu" && matrix) {
     const alive = matrix.data.reduce((count, value) => count + (value > 0), 0);

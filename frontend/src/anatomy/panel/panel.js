@@ -4,11 +4,10 @@ import { readTheme, cssColour } from "../../core/colour.js";
 import { formatNumber, formatCount } from "../format.js";
 import { PaintKit } from "../stage/paint.js";
 import { equationOf, cellEquationOf, richText } from "./equations.js";
-import { placeName } from "../bars.js";
 import { wholeRow, textKeys, textValues, factOf, parametersOf, switchChange, isNear } from "./facts.js";
 import { sideOf, switchEffects } from "./facts.js";
 import { spokenState } from "../words/spoken.js";
-import { isOpen, kindOf } from "../walk.js";
+import { isOpen, kindOf, placeName } from "../walk.js";
 
 // The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and the reason.
 
