@@ -115,60 +115,52 @@ export function switchEffects(state, data) {
   };
 }
 
-// Which text of a step a state calls for, by the step's name: functions of the state, the data and the effects of the
-// switches.
-const VARIANTS = {
-  x: ({ place, encoder, decoder }, data) => {
-    if (place === "decoder.cross") return "x_cross";
+// Where the text of a step has another name than the step.
+const BASES = {
+  x: ({ place, encoder, decoder }) => {
     if (isFeedForward(place)) return "x_ff";
-    if (place === "encoder.self") return (encoder === 0 ? "x_first" : "x") + aloneSuffix(data);
-    return decoder === 0 ? "x_fed" : "x" + aloneSuffix(data);
+    return { "encoder.self": !encoder && "x_first", "decoder.self": !decoder && "x_fed" }[place] || "x";
   },
-  norm: (state, data) => (data.config.norm === "pre" ? "norm_pre" : "norm") + aloneSuffix(data),
-  project: ({ place }, { config }) =>
-    (place === "decoder.cross" ? "project_cross" : "project") + (config.norm === "pre" ? "_pre" : ""),
   split: (state, { config }) => (config.d_k === config.d_head ? "split" : "split_own"),
-  dot: ({ place }) => (place === "decoder.cross" ? "dot_cross" : "dot"),
   scale: (state, data) => {
     const factor = factorOf(state, data);
     if (factor === null) return data.config.scaling ? "scale" : "scale_off";
     return factor === 1 ? "scale_removed" : "scale_switched";
   },
-  mask: (state, data, about, matrix) => {
+  mask: (state, data, matrix) => {
     const { place } = state;
     if (place === "decoder.self") return "mask" + (maskSuffix(state, data) || "_decoder");
     const some = matrix?.name === "scores" && hiddenCells(matrix) > 0;
     return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (some ? "_some" : "");
   },
-  softmax: (state, data, { rule }) => "softmax" + ["", "_uniform", "_argmax"][rule],
-  values: ({ place }, data, { zero, replaced }) => {
-    if (zero || replaced) return zero ? "values_zero" : "values_replaced";
-    return place === "decoder.cross" ? "values_cross" : "values";
-  },
-  add: (state, { config }, { skipped }) =>
-    skipped ? "add_skipped" : { pre: "add_pre", none: "add_none" }[config.norm],
-  output: (state, data, { skipped }) => updateText("output", data, skipped),
-  outer: (state, data, { skipped }) => updateText("outer", data, skipped),
-  inner: (state, { config }) => (config.norm === "pre" ? "inner_pre" : "inner"),
+  output: (state, data) => (isLost(data) ? "update_skipped" : "output"),
+  outer: (state, data) => (isLost(data) ? "update_skipped" : "outer"),
   activation: (state, { config }) => "activation_" + config.activation,
   row: ({ place }, { config }) => "row_" + place + (place === "target" && config.target_vocab_size ? "_own" : ""),
   times: (state, { config }) => (config.embedding_scale ? "times" : "times_off"),
   logits: (state, { config }) => "logits" + (config.tied_output ? "" : "_own") + (config.output_bias ? "_bias" : ""),
-  plus: (state, data) =>
-    "plus_" + data.config.positions + (data.config.positions === "none" && isUnmasked(data) ? "_bare" : ""),
-  hidden: (state, data) => (data.config.norm === "pre" ? "hidden_pre" : "hidden") + (isUnmasked(data) ? "_bare" : ""),
+  plus: (state, { config }) => "plus_" + config.positions,
   choose: ({ t }, data) => {
-    const { header, outputs } = data;
-    if (!header.own) return "choose_given";
-    if (isUnmasked(data)) return "choose_own_bare";
-    return outputs.chosen_rank[t] ? "choose_own_rank" : "choose_own";
+    const rank = data.outputs.chosen_rank[t] && !isUnmasked(data);
+    return data.header.own ? (rank ? "choose_own_rank" : "choose_own") : "choose_given";
   },
   back: ({ t }, { steps, header }) => (t + 1 < steps ? (header.own ? "back" : "back_given") : "back_end"),
 };
-// The text about Sublayer(x), and what happens to it if it is not added to x.
-function updateText(step, data, skipped) {
-  const alone = aloneSuffix(data);
-  return alone && skipped ? "update_skipped" : step + alone;
+
+// Whether a switch removes a sub-layer that nothing goes around.
+const isLost = ({ config, about }) => config.residual === false && about?.skipped;
+
+// The text of a step: its name with those endings, of the ones that hold for the state, for which there is such a text.
+function textOf(state, data, matrix) {
+  const { config } = data;
+  const { zero, replaced, skipped, rule } = switchEffects(state, data);
+  const endings = [
+    ...[zero && "zero", replaced && "replaced", skipped && "skipped", ["", "uniform", "argmax"][rule]],
+    ...[state.place === "decoder.cross" && "cross", config.norm],
+    ...[config.residual === false && "alone", isUnmasked(data) && "bare"],
+  ];
+  const longer = (text, ending) => (`tell_${text}_${ending}` in EXPLANATIONS ? `${text}_${ending}` : text);
+  return endings.reduce(longer, BASES[state.step]?.(state, data, matrix) ?? state.step);
 }
 
 // The titles of texts that have none of their own, nor that of their step.
@@ -200,7 +192,7 @@ export function textKeys(state, data, matrix) {
     const text = `tell_${zoom}_${network ? "ff" : named}${off}${ending}`;
     return { title: "place_" + named + off, text, more: "tell_more_" + more };
   }
-  const text = VARIANTS[step]?.(state, data, switchEffects(state, data), matrix) ?? step;
+  const text = textOf(state, data, matrix);
   const title = `tell_title_${text}` in EXPLANATIONS ? text : (TITLES[text] ?? step);
   const bare = isUnmasked(data) ? "_bare" : "";
   const fed = step === "back" ? "back" + (bare || (isCausalOff(state, data, true) ? "_off" : "")) : step;
