@@ -334,18 +334,12 @@ function attentionSteps(trace, facts, parameters, place) {
   const of = (tensor) => partOf(attention[tensor], layer);
   const scale = attention.scale[layer];
   const { dot, scaled } = productsOf(of("queries"), of("keys"), of("mask"), of("scores"), scale);
+  const recorded = ["queries", "keys", "values", "scores", "weights", "head_outputs"];
   const arrays = {
     x: of("enters"),
     ...(place.endsWith(".cross") ? { memory: trace.encoder_output } : {}),
-    queries: of("queries"),
-    keys: of("keys"),
-    values: of("values"),
-    dot,
-    scaled,
-    scores: of("scores"),
-    weights: of("weights"),
-    head_outputs: of("head_outputs"),
-    concat: sideBySide(of("head_outputs")),
+    ...Object.fromEntries(recorded.map((name) => [name, of(name)])),
+    ...{ dot, scaled, concat: sideBySide(of("head_outputs")) },
     ...connection(of, facts, parameters, place),
     ...vectorsOf(facts, parameters, place, BIASES.attention),
   };

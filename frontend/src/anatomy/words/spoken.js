@@ -19,7 +19,8 @@ export function spokenState(t, state, data, matrix, place, waiting) {
     return t(key, { ...values, fed, predicted: token, p });
   }
   const list = stepsOf(state.place, config);
-  const step = t("said_step_" + state.step + stepSuffix(state.step, config));
+  const named = "step_" + state.step + stepSuffix(state.step, config);
+  const step = t("said_" + named) === "said_" + named ? t(named) : t("said_" + named);
   const values = { n: list.indexOf(state.step) + 1, count: list.length, step, place: at, t: state.t + 1 };
   if (state.place === "output" && (state.step === "choose" || state.step === "back")) {
     const rank = outputs.chosen_rank[state.t] + 1;
