@@ -51,7 +51,7 @@ function scrollIntoBar(row, element) {
 function zoomName(zoom, state) {
   const { place, row, col } = state;
   if (zoom === "layer") return ["zoom_layer_" + stackOf(place), { layer: state[stackOf(place)] + 1 }];
-  if (zoom === "sub") return ["zoom_sub_" + place.split(".").pop()];
+  if (zoom === "sub") return [place.includes(".") ? "zoom_sub_" + place.split(".")[1] : "place_" + place];
   if (zoom === "head") return ["zoom_head", { head: state.head + 1 }];
   const chosen = zoom === "number" && state.zoom === "number" && col >= 0;
   return chosen ? ["zoom_number_at", { row: row + 1, column: col + 1 }] : ["zoom_" + zoom];
@@ -251,7 +251,7 @@ export function makeStepBar({ t, hooks, tooltip }) {
       firstChild.toggleAttribute("data-done", i < index);
     });
     const all = near ? chips : stopsOf(config, state.zoom);
-    const n = (near ? index : stopIndex(config, state, all)) + 1;
+    const n = (near ? index : stopIndex(state, all)) + 1;
     position.textContent = t("steps_position", { n, count: all.length });
     list.dataset.kind = kindOf(state.place);
     const after = (delta) => JSON.stringify(walk(config, state, delta, steps));

@@ -69,12 +69,12 @@ export class AnatomyView {
     this.source = null;
     this.build();
     // Keys work at once on a page just opened: they are heard everywhere, except where they belong to something else.
-    this.keys = (event) => this.onKey(event);
-    window.addEventListener("keydown", this.keys);
+    this.listening = new AbortController();
+    const { signal } = this.listening;
+    window.addEventListener("keydown", (event) => this.onKey(event), { signal });
     root.append(this.element);
     // Texts measured in another font are in the wrong position once the page's font has loaded.
-    this.lettered = redraw;
-    document.fonts.addEventListener("loadingdone", this.lettered);
+    document.fonts.addEventListener("loadingdone", redraw, { signal });
   }
 
   build() {
@@ -129,12 +129,9 @@ export class AnatomyView {
 
   destroy() {
     this.look.stop();
-    window.removeEventListener("keydown", this.keys);
-    document.fonts.removeEventListener("loadingdone", this.lettered);
+    this.listening.abort();
     this.stop();
-    clearTimeout(this.reporting);
-    clearTimeout(this.patience);
-    clearTimeout(this.soon);
+    for (const timer of [this.reporting, this.patience, this.soon]) clearTimeout(timer);
     this.stage.destroy();
     this.element.remove();
   }
@@ -299,7 +296,7 @@ export class AnatomyView {
     if (this.playing) return this.stop();
     const { state, data } = this;
     const stops = stopsOf(data.config, state.zoom);
-    const at = stopIndex(data.config, state, stops);
+    const at = stopIndex(state, stops);
     const last = at === stops.length - 1 && state.t + 1 >= data.steps;
     this.playing = true;
     this.heard = new Set();

@@ -71,7 +71,7 @@ export function stopsOf(config, zoom) {
 }
 
 // Index of the state among the stops of its zoom; in a layer the ends of the model count as the nearest stop.
-export function stopIndex(config, state, stops = stopsOf(config, state.zoom)) {
+export function stopIndex(state, stops) {
   const index = stops.findIndex(
     (stop) =>
       stop.place === state.place &&
@@ -85,7 +85,7 @@ export function stopIndex(config, state, stops = stopsOf(config, state.zoom)) {
 // The state `delta` stops further on; after the output comes the next decoding step, if there is one.
 export function walk(config, state, delta, steps) {
   const stops = stopsOf(config, state.zoom);
-  const index = stopIndex(config, state, stops) + delta;
+  const index = stopIndex(state, stops) + delta;
   const again = stops.findIndex((stop) => stop.place === "target");
   if (index >= stops.length && again >= 0 && state.t + 1 < steps)
     return fitState(config, { ...state, ...stops[again], decoder: 0, t: state.t + 1, row: state.t + 1, col: -1 });

@@ -260,7 +260,7 @@ function rampEnd(value, whole) {
   return (digits === null ? value.toExponential(1) : value.toFixed(digits)).replace("-", "−");
 }
 
-export function percentText(share) {
+function percentText(share) {
   const percent = 100 * share;
   return `${percent >= 10 ? percent.toFixed(0) : percent >= 0.1 ? percent.toFixed(1) : percent.toFixed(3)}%`;
 }

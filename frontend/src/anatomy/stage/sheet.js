@@ -158,17 +158,9 @@ export class Sheet extends Pen {
   }
 
   // A matrix with its name. room: the width of the name.
-  full(
-    key,
-    matrix,
-    rect,
-    symbol,
-    shape,
-    { room = rect.w, nameAlpha, scale, before, ...more } = /** @type {any} */ ({}),
-  ) {
-    const alpha = nameAlpha ?? more.alpha;
-    const about = { alpha, parent: more.parent, end: scale && matrix ? matrix.top : 0, before };
-    this.titleAbove(key, symbol, shape, { ...rect, w: room }, about);
+  full(key, matrix, rect, symbol, shape, { room = rect.w, nameAlpha, ...more } = /** @type {any} */ ({})) {
+    const look = { alpha: nameAlpha ?? more.alpha, parent: more.parent };
+    this.titleAbove(key, symbol, shape, { ...rect, w: room }, look);
     return this.matrix(key, matrix, rect, more);
   }
 

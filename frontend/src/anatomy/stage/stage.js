@@ -272,24 +272,18 @@ export class Stage {
   }
 
   button(item) {
+    const { key, label, go, x, y, w, h } = item;
+    const focus = (focused) => {
+      this.focused = focused;
+      this.redraw();
+    };
     const button = buttonEl({
-      "data-key": item.key,
-      "aria-label": item.label,
-      click: () => this.hooks.go(item.go),
-      focus: () => {
-        this.focused = button.matches(":focus-visible") ? item : null;
-        this.redraw();
-      },
-      blur: () => {
-        this.focused = null;
-        this.redraw();
-      },
+      ...{ "data-key": key, "aria-label": label, click: () => this.hooks.go(go) },
+      focus: () => focus(button.matches(":focus-visible") ? item : null),
+      blur: () => focus(null),
     });
-    const { style } = button;
-    style.left = item.x + "px";
-    style.top = item.y + "px";
-    style.width = Math.max(1, item.w) + "px";
-    style.height = Math.max(1, item.h) + "px";
+    const size = { width: `${Math.max(1, w)}px`, height: `${Math.max(1, h)}px` };
+    Object.assign(button.style, { left: `${x}px`, top: `${y}px`, ...size });
     return button;
   }
 }

@@ -13,7 +13,7 @@ export function spokenState(t, state, data, matrix, place, waiting) {
   const p = formatNumber(outputs.chosen_probability[state.t], "weights");
   if (!isNear(state)) {
     const stops = stopsOf(config, state.zoom);
-    const n = stopIndex(config, state, stops) + 1;
+    const n = stopIndex(state, stops) + 1;
     const values = { n, count: stops.length, place: at, source: data.labels("source").length, t: state.t + 1, steps };
     const key = isPredicted(data, state.t) ? "said_place" : "said_place_next";
     return t(key, { ...values, fed, predicted: token, p });
