@@ -1,3 +1,5 @@
+import { meanOf, varianceOf } from "../core/statistics.js";
+
 // How single numbers of a Transformer are computed: in double precision, from the trace's float32 numbers. Pure
 // functions. tolerance: how far float32 arithmetic in another order may be from the result.
 
@@ -50,11 +52,7 @@ export function softmaxOf(scores, at, rule = 0) {
 }
 
 // Mean and sqrt(variance + eps) of a row.
-export function momentsOf(row, eps) {
-  const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
-  const variance = row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / row.length;
-  return { mean, deviation: Math.sqrt(variance + eps) };
-}
+export const momentsOf = (row, eps) => ({ mean: meanOf(row), deviation: Math.sqrt(varianceOf(row) + eps) });
 
 // LayerNorm of a row at one column: (x - mean) / sqrt(variance + eps) * gamma + beta.
 export function layerNorm(numbers, at, gamma, beta, eps) {

@@ -118,13 +118,12 @@ function makeTabs({ t, tooltip }, { testid, name, tip, choose, most, kind = unde
   return { element, draw };
 }
 
-export function makeLayerTabs({ hooks, ...parts }) {
-  const { t } = parts;
+export function makeLayerTabs({ t, hooks, tooltip }) {
   const stacks = ["encoder", "decoder"].map((stack) => {
     const tip = (n, count) => t("layers_hint", { n, stack_layers: count });
     const choose = (i) => hooks.go({ [stack]: i });
     const names = { name: "layers_" + stack, testid: "layers-" + stack, kind: `${stack}_self` };
-    return { stack, tabs: makeTabs(parts, { ...names, tip, choose, most: LAYERS }) };
+    return { stack, tabs: makeTabs({ t, tooltip }, { ...names, tip, choose, most: LAYERS }) };
   });
   // Only the stack one is in has an open layer.
   const draw = (state, data) => {
@@ -136,10 +135,10 @@ export function makeLayerTabs({ hooks, ...parts }) {
   return { element: el("div", { class: "hs-an-layers" }, ...stacks.map(({ tabs }) => tabs.element)), draw };
 }
 
-export function makeHeadTabs({ hooks, ...parts }) {
-  const tip = (n, count) => parts.t("heads_hint", { n, count });
+export function makeHeadTabs({ t, hooks, tooltip }) {
+  const tip = (n, count) => t("heads_hint", { n, count });
   const choose = (head) => hooks.go({ head });
-  const tabs = makeTabs(parts, { testid: "heads", name: "heads_name", tip, choose, most: HEADS });
+  const tabs = makeTabs({ t, tooltip }, { testid: "heads", name: "heads_name", tip, choose, most: HEADS });
   const element = el("div", { class: "hs-an-heads" }, tabs.element);
   // Without heads the space stays, so that nothing moves.
   const draw = ({ place, head, zoom }, data) => {

@@ -31,9 +31,12 @@ export const SYMBOLS = {
 
 // The step that reads a weight matrix. At other steps the matrix is an outline, even if it has arrived: the same step
 // always looks the same.
-export const WEIGHT_STEPS = {
+const WEIGHT_STEPS = {
   ...{ W_q: "project", W_k: "project", W_v: "project", W_o: "output", W_1: "inner", W_2: "outer" },
 };
+
+// The weight matrices that a step reads.
+export const weightsOf = (step) => Object.keys(WEIGHT_STEPS).filter((name) => WEIGHT_STEPS[name] === step);
 
 export class AnatomyData {
   constructor() {
@@ -46,8 +49,10 @@ export class AnatomyData {
   // Stores a pack. Returns whether it belongs to what is shown now or may be shown soon.
   take(pack) {
     const { header } = pack;
-    if (header.sort === "trace") [this.trace, this.derived] = [pack, {}];
-    else if (header.sort === "open") this.open = pack;
+    if (header.sort === "trace") {
+      this.trace = pack;
+      this.derived = {};
+    } else if (header.sort === "open") this.open = pack;
     else if (header.sort === "place") this.keep("place", `${header.id}/${header.place}/${placeStep(header)}`, pack);
     else if (header.sort === "weights") {
       for (const name of Object.keys(header.matrices))
@@ -128,9 +133,8 @@ export class AnatomyData {
   get waiting() {
     const near = ["sub", "head", "number"].includes(this.state.zoom);
     if (!near || !this.placePack) return near;
-    const read = Object.keys(WEIGHT_STEPS).filter((name) => WEIGHT_STEPS[name] === this.state.step);
     const sub = isAttention(this.state.place) || isFeedForward(this.state.place);
-    return sub && read.some((name) => this.hasWeights(name) && !this.matrix(name));
+    return sub && weightsOf(this.state.step).some((name) => this.hasWeights(name) && !this.matrix(name));
   }
 
   // Whether the place has such a weight matrix: only attention has W^O, only feed-forward W_1.

@@ -10,7 +10,7 @@ import { traceId, weightBytes } from "../explorer/from_trace.js";
 import { readSwitches } from "../lab/params.js";
 import { PLACES } from "../state/generated.js";
 import { logSumOf, momentsOf } from "./arithmetic.js";
-import { SYMBOLS, WEIGHT_STEPS } from "./data.js";
+import { SYMBOLS, weightsOf } from "./data.js";
 import { partOf, sideBySide, transposed } from "./matrix.js";
 import { kindOf } from "./walk.js";
 
@@ -18,7 +18,6 @@ const QUANTILE = 0.999;
 const LIKELIEST = 10; // tokens to list at every step of decoding
 const partsOf = (stack) => PLACES.filter((place) => place.startsWith(`${stack}.`)).map((place) => place.split(".")[1]);
 const SUB_LAYERS = { encoder: partsOf("encoder"), decoder: partsOf("decoder") };
-const matricesOf = (step) => Object.keys(WEIGHT_STEPS).filter((symbol) => WEIGHT_STEPS[symbol] === step);
 const BIASES = { attention: ["b_q", "b_k", "b_v", "b_o"], ff: ["b_1", "b_2"] };
 
 // -- tensors -------------------------------------------------------------------------------------------------------------
@@ -262,7 +261,7 @@ export function placePack(trace, before, facts, parameters, place, t = 0, id = t
 export function weightsPack(checkpoint, facts, parameters, place, step) {
   const writer = new PackWriter();
   const matrices = Object.fromEntries(
-    matricesOf(step).map((symbol) => {
+    weightsOf(step).map((symbol) => {
       const { data, shape } = transposed(parameters[nameOf(facts, place, symbol)]);
       return [symbol, writer.add(data, shape)];
     }),
@@ -279,7 +278,7 @@ function nameOf({ boxes }, place, symbol) {
 
 // Names of the matrices of a step, none if it reads none.
 export const weightNames = (facts, place, step) =>
-  place.includes(".") ? matricesOf(step).map((symbol) => nameOf(facts, place, symbol)) : [];
+  place.includes(".") ? weightsOf(step).map((symbol) => nameOf(facts, place, symbol)) : [];
 
 // Names of all biases and of the parameters of LayerNorm.
 export function vectorNames({ boxes }) {

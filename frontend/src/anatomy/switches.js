@@ -91,7 +91,8 @@ export class AnatomySwitches {
   }
 
   draw(state, data) {
-    [this.state, this.data] = [state, data];
+    this.state = state;
+    this.data = data;
     this.element.open = isOpen(state, "switches");
     this.redraw();
   }

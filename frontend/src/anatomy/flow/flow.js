@@ -189,11 +189,9 @@ export function modelPanel(ctx) {
   return { left: columns["ff.x"].x + columns["ff.x"].w + unit * 1.2, top: below.y };
 }
 
-const wordsRect = ({ columns: { words }, top, high }, unit) => ({
-  x: words.x,
-  y: top,
-  w: words.w - unit * 0.4,
-  h: high,
+const wordsRect = ({ columns, top, high }, unit) => ({
+  ...{ x: columns.words.x, y: top },
+  ...{ w: columns.words.w - unit * 0.4, h: high },
 });
 
 const upArrow = (lane, x, from, to) =>

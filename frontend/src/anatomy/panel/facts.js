@@ -1,3 +1,4 @@
+import { SYMBOLS, weightsOf } from "../data.js";
 import { formatNumber, formatCount } from "../format.js";
 import { matrixOf } from "../matrix.js";
 import { traceName, placeName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
@@ -82,13 +83,6 @@ export function sideOf(place, name) {
   if (["keys", "values", "memory"].includes(name)) return "source";
   return ["queries", "x", "normed", "sum", "leaves", "enters"].includes(name) ? "target" : "cross";
 }
-
-const TENSORS = {
-  project: ["W^Q", "b^Q", "W^K", "b^K", "W^V", "b^V"],
-  output: ["W^O", "b^O"],
-  inner: ["W_1", "b_1"],
-  outer: ["W_2", "b_2"],
-};
 
 // The factor of the scores where a switch has changed it, else null.
 function factorOf(state, data) {
@@ -312,8 +306,9 @@ function boxOf(state, { config, header }) {
   const at = traceName(state);
   if (near && step === "norm") return [at + ".norm", null];
   const tensorsOf = (name) => header.boxes[name]?.tensors || [];
-  const symbols = near && TENSORS[step];
-  if (symbols) return [at, tensorsOf(at).filter(({ symbol }) => symbols.includes(symbol))];
+  // Weights and their biases.
+  const symbols = near ? weightsOf(step).flatMap((name) => [SYMBOLS[name], SYMBOLS["b" + name.slice(1)]]) : [];
+  if (symbols.length) return [at, tensorsOf(at).filter(({ symbol }) => symbols.includes(symbol))];
   return [at, [...tensorsOf(at), ...tensorsOf(at + ".norm")], near ? "tell_parameters_not" : null];
 }
 
