@@ -119,8 +119,10 @@ def _row(cost: Cost, details: dict[str, str], cells: str) -> str:
     return f'<tr><th scope="row">{html.escape(names()[cost.kind])} {detail}</th>{cells}</tr>'
 
 
-def _head(titles: Sequence[str]) -> str:
-    return "".join(f'<th scope="col">{html.escape(title)}</th>' for title in (_("Layer"), *titles))
+def _table(name: str, titles: Sequence[str], bodies: str) -> str:
+    """HTML of a table. bodies: HTML of what stands below its titles."""
+    head = "".join(f'<th scope="col">{html.escape(title)}</th>' for title in titles)
+    return f'<div class="hs-cx-scroll"><table class="hs-cx-{name}"><thead><tr>{head}</tr></thead>{bodies}</table></div>'
 
 
 def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
@@ -137,16 +139,14 @@ def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
         )
         body = "".join(_cell(*cell, cost.kind in winners) for cell, winners in zip(cells, best, strict=True))
         rows.append(_row(cost, details, body))
-    return (
-        f'<div class="hs-cx-scroll"><table class="hs-cx-table"><thead><tr>{_head(_titles())}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    return _table("table", (_("Layer"), *_titles()), f"<tbody>{''.join(rows)}</tbody>")
 
 
 def built_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
     """HTML of the same layers as built here, with everything counted."""
     titles = (
-        _("Multiply-adds"), _("of these between tokens"), _("Products one after another"), _("Longest path"),
+        _("Layer"), _("Multiply-adds"), _("of these between tokens"), _("Products one after another"),
+        _("Longest path"),
     )  # fmt: skip
     details, dilated = _details(sizes), _("{dilated} (dilated; {contiguous} contiguous)")
     rows = []
@@ -156,10 +156,7 @@ def built_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
             path = dilated.format(dilated=path, contiguous=f"{cost.contiguous:,}")
         numbers = (f"{cost.multiply_adds:,}", f"{cost.mixing:,}", f"{cost.sequential:,}", html.escape(path))
         rows.append(_row(cost, details, "".join(f"<td>{number}</td>" for number in numbers)))
-    return (
-        f'<div class="hs-cx-scroll"><table class="hs-cx-built"><thead><tr>{_head(titles)}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    return _table("built", titles, f"<tbody>{''.join(rows)}</tbody>")
 
 
 def _choose(frame: PageFrame, sentence_tokens: int) -> Sizes:
@@ -226,11 +223,7 @@ def products_html(sizes: Sizes) -> str:
                 f"<td>{count}</td><td>{count if product.mixes else '–'}</td></tr>"
             )
         parts.append(f"<tbody>{''.join(rows)}</tbody>")
-    titles = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
-    return (
-        f'<div class="hs-cx-scroll"><table class="hs-cx-products"><thead><tr>{titles}</tr></thead>{"".join(parts)}'
-        "</table></div>"
-    )
+    return _table("products", head, "".join(parts))
 
 
 def _explain(frame: PageFrame, sizes: Sizes, layer_costs: Sequence[Cost]) -> None:

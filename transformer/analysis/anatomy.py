@@ -178,7 +178,6 @@ class Predictions:
     chosen                        [target]     id of the trace's token in target_out
     chosen_rank                   [target]     number of more probable tokens; below K its index in `ids`
     chosen_logit, -_probability   [target]     its logit, and `Trace.probabilities`
-    log_sum                       [target]     ln of the sum of e^logit, so that probability = e^(logit - log_sum)
     """
 
     ids: Tensor
@@ -188,7 +187,6 @@ class Predictions:
     chosen_rank: Tensor
     chosen_logit: Tensor
     chosen_probability: Tensor
-    log_sum: Tensor
 
     __repr__ = short_repr
 
@@ -353,7 +351,6 @@ def predictions(trace: Trace, ids: Tensor | None = None) -> Predictions:
         chosen_rank=torch.where(is_chosen.any(-1), is_chosen.byte().argmax(-1), rank),
         chosen_logit=logit[:, 0],
         chosen_probability=trace.probabilities,
-        log_sum=logits.logsumexp(-1),
     )
 
 

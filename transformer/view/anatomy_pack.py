@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from transformer.analysis.anatomy import AttentionSteps, EmbeddingSteps, OutputSteps, matrices, predictions, steps
+from transformer.analysis.anatomy import matrices, predictions, steps
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.interventions.sets import SUB_LAYERS, forms
@@ -136,7 +137,6 @@ def _outputs(writer: Writer, model: Pretrained, trace: Trace, before: Trace | No
         "chosen": outputs.chosen.tolist(),
         "chosen_rank": outputs.chosen_rank.tolist(),
         **{name: writer.add(array) for name, array in arrays.items()},
-        "log_sum": writer.add(outputs.log_sum),
         "plain_probability": None if plain is None else writer.add(plain),
     }
 
@@ -230,35 +230,17 @@ def open_pack(trace: Trace, encoder: int, decoder: int) -> bytes:
     return writer.finish({**header, "strips": strips, "weights": weights})
 
 
-_ATTENTION = (
-    "x", "memory", "normed", "queries", "keys", "values", "dot", "scaled", "scores", "weights", "head_outputs",
-    "concat", "update", "sum", "leaves", "mean", "deviation", "gamma", "beta", "b_q", "b_k", "b_v", "b_o",
-)  # fmt: skip
-_FEED_FORWARD = (
-    "x", "normed", "pre", "activation", "update", "sum", "leaves", "mean", "deviation", "gamma", "beta", "b_1", "b_2",
-)  # fmt: skip
+_ABOUT = ("position_ids", "factor", "scale", "rule", "zero", "replaced", "silenced", "skipped")
+_LEFT_OUT = ("mask", "ids", "t")  # the scores have the masked cells, and the first pack the tokens
 
 
 def _named(trace: Trace, model: Pretrained, name: str, t: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors of a place (sub-layer, embedding or output), and further values about them."""
     computed = steps(trace, model.model, name, t)
-    about: dict[str, Any]
-    if isinstance(computed, EmbeddingSteps):
-        names: tuple[str, ...] = ("rows", "embedding", "positions", "x")
-        about = {"position_ids": computed.position_ids.tolist(), "factor": computed.factor}
-    elif isinstance(computed, OutputSteps):
-        names = ("hidden", "logits", "rows", "biases")
-        about = {}
-    elif isinstance(computed, AttentionSteps):
-        names = _ATTENTION
-        about = {
-            "scale": computed.scale.tolist(), "rule": computed.rule.tolist(), "zero": computed.zero.tolist(),
-            "replaced": computed.replaced.tolist(), "skipped": computed.skipped,
-        }  # fmt: skip
-    else:
-        names, about = _FEED_FORWARD, {"silenced": computed.silenced, "skipped": computed.skipped}
-    arrays = {tensor: getattr(computed, tensor) for tensor in names}
-    return {tensor: array for tensor, array in arrays.items() if array is not None}, about
+    values = {field.name: getattr(computed, field.name) for field in fields(computed)}
+    arrays = {name: value for name, value in values.items() if name not in (*_ABOUT, *_LEFT_OUT) and value is not None}
+    about = {name: values[name] for name in _ABOUT if name in values}
+    return arrays, {name: value.tolist() if isinstance(value, Tensor) else value for name, value in about.items()}
 
 
 def place_pack(model: Pretrained, trace: Trace, name: str, t: int = 0, before: Trace | None = None) -> bytes:

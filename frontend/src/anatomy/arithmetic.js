@@ -1,3 +1,5 @@
+import { meanOf, varianceOf } from "../core/statistics.js";
+
 // How single numbers of a Transformer are computed: in double precision, from the trace's float32 numbers. Pure
 // functions. tolerance: how far float32 arithmetic in another order may be from the result.
 
@@ -49,12 +51,12 @@ export function softmaxOf(scores, at, rule = 0) {
   return { kind: "softmax", scores, top, less, exps, total, weights, visible, best, rule, at, value, tolerance };
 }
 
+// Mean and sqrt(variance + eps) of a row.
+export const momentsOf = (row, eps) => ({ mean: meanOf(row), deviation: Math.sqrt(varianceOf(row) + eps) });
+
 // LayerNorm of a row at one column: (x - mean) / sqrt(variance + eps) * gamma + beta.
 export function layerNorm(numbers, at, gamma, beta, eps) {
-  const n = numbers.length;
-  const mean = numbers.reduce((sum, value) => sum + value, 0) / n;
-  const variance = numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
-  const deviation = Math.sqrt(variance + eps);
+  const { mean, deviation } = momentsOf(numbers, eps);
   const normal = (numbers[at] - mean) / deviation;
   const value = normal * gamma + beta;
   const largest = numbers.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
@@ -89,23 +91,21 @@ export function activationOf(x, activation, silenced) {
   return { kind: "activation", x, activation, silenced, unswitched, value, tolerance };
 }
 
+// ln of the sum of e^logit.
+export function logSumOf(logits) {
+  let top = -Infinity;
+  for (let id = 0; id < logits.length; id++) if (logits[id] > top) top = logits[id];
+  let sum = 0;
+  for (let id = 0; id < logits.length; id++) sum += Math.exp(logits[id] - top);
+  return top + Math.log(sum);
+}
+
 // A word's probability: exp(logit - log(sum of exp over the vocabulary)).
 export function probabilityOf(logits, id) {
-  let top = -Infinity;
-  for (const logit of logits) if (logit > top) top = logit;
-  let total = 0;
-  for (const logit of logits) total += Math.exp(logit - top);
-  const logSum = top + Math.log(total);
-  const value = Math.exp(logits[id] - logSum);
-  const far = 8 + Math.sqrt(logits.length) + Math.abs(logits[id]) + Math.abs(logSum);
-  return {
-    kind: "probability",
-    logit: logits[id],
-    logSum,
-    count: logits.length,
-    value,
-    tolerance: FLOAT32_STEP * far * value,
-  };
+  const [logit, logSum] = [logits[id], logSumOf(logits)];
+  const value = Math.exp(logit - logSum);
+  const far = 8 + Math.sqrt(logits.length) + Math.abs(logit) + Math.abs(logSum);
+  return { kind: "probability", logit, logSum, count: logits.length, value, tolerance: FLOAT32_STEP * far * value };
 }
 
 // Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) the cosine of the same angle. layout

@@ -1,13 +1,12 @@
 import { printable } from "../core/dom.js";
 import { isSpecial, MARK } from "../engine/words.js";
 import { phrases, sharedTexts } from "../lab/words.js";
+import { matrixOf, partOf, sideBySide, transposed } from "./matrix.js";
 import { traceName, isAttention, isFeedForward } from "./walk.js";
 
 // The data of the anatomy, by name, from the packs that the server sends: matrices of numbers with their shape.
 
 const KEPT = { place: 8, weights: 12 }; // packs; going back and forth needs no server
-const QUANTILE = 0.999; // of the absolute values: the end of a colour scale, so that one outlier does not make the others pale
-const SAMPLE = 20000; // numbers used to compute it
 
 const [ROW, SCORES, TO_HEADS] = [
   ["query", "d_model"],
@@ -24,78 +23,36 @@ const WEIGHT_AXES = {
   ...{ W_1: ["d_model", "d_ff"], W_2: ["d_ff", "d_model"] },
 };
 
+// How the paper writes them: the symbols of the boxes' tensors.
+export const SYMBOLS = {
+  ...{ W_q: "W^Q", W_k: "W^K", W_v: "W^V", W_o: "W^O", b_q: "b^Q", b_k: "b^K", b_v: "b^V", b_o: "b^O" },
+  ...{ W_1: "W_1", W_2: "W_2", b_1: "b_1", b_2: "b_2", gamma: "γ", beta: "β" },
+};
+
 // The step that reads a weight matrix. At other steps the matrix is an outline, even if it has arrived: the same step
 // always looks the same.
-export const WEIGHT_STEPS = {
+const WEIGHT_STEPS = {
   ...{ W_q: "project", W_k: "project", W_v: "project", W_o: "output", W_1: "inner", W_2: "outer" },
 };
 
-// A table of numbers. id: identifies these numbers; top: the end of a good colour scale; shape and axes: of the whole
-// tensor; exact: the trace's numbers, not 8 bits of them.
-class Matrix {
-  /** @type {any} */ axes;
-  /** @type {any} */ cols;
-  /** @type {any} */ data;
-  /** @type {any} */ cachedMasked;
-  /** @type {any} */ id;
-  /** @type {any} */ norms;
-  /** @type {any} */ origin;
-  /** @type {any} */ shape;
-  constructor(id, name, data, rows, cols, shape, axes, exact, top) {
-    Object.assign(this, { id, name, data, rows, cols, shape, axes, exact });
-    this.cachedTop = top;
-  }
-
-  at(row, col) {
-    return this.data[row * this.cols + col];
-  }
-
-  get top() {
-    this.cachedTop ??= quantileOf(this.data) || 1;
-    return this.cachedTop;
-  }
-
-  // Smallest and largest number, without masked cells.
-  get range() {
-    if (!this.cachedRange) {
-      let low = Infinity;
-      let high = -Infinity;
-      for (const value of this.data) {
-        if (!Number.isFinite(value)) continue;
-        if (value < low) low = value;
-        if (value > high) high = value;
-      }
-      this.cachedRange = [low, high];
-    }
-    return this.cachedRange;
-  }
-
-  get masked() {
-    this.cachedMasked ??= this.data.some((value) => !Number.isFinite(value));
-    return this.cachedMasked;
-  }
-}
-
-function quantileOf(data) {
-  const stride = Math.max(1, Math.floor(data.length / SAMPLE));
-  const seen = [];
-  for (let i = 0; i < data.length; i += stride) if (Number.isFinite(data[i])) seen.push(Math.abs(data[i]));
-  seen.sort((a, b) => a - b);
-  return seen.length ? seen[Math.min(seen.length - 1, Math.ceil(seen.length * QUANTILE))] : 0;
-}
+// The weight matrices that a step reads.
+export const weightsOf = (step) => Object.keys(WEIGHT_STEPS).filter((name) => WEIGHT_STEPS[name] === step);
 
 export class AnatomyData {
   constructor() {
     this.kept = { place: new Map(), weights: new Map() };
     this.matrices = new Map();
+    this.derived = /** @type {any} */ ({}); // from the newest pack of a whole model
     this.state = null;
   }
 
   // Stores a pack. Returns whether it belongs to what is shown now or may be shown soon.
   take(pack) {
     const { header } = pack;
-    if (header.sort === "trace") this.trace = pack;
-    else if (header.sort === "open") this.open = pack;
+    if (header.sort === "trace") {
+      this.trace = pack;
+      this.derived = {};
+    } else if (header.sort === "open") this.open = pack;
     else if (header.sort === "place") this.keep("place", `${header.id}/${header.place}/${placeStep(header)}`, pack);
     else if (header.sort === "weights") {
       for (const name of Object.keys(header.matrices))
@@ -129,9 +86,7 @@ export class AnatomyData {
   }
 
   labels(side) {
-    if (this.labelCache?.id !== this.id) this.labelCache = { id: this.id };
-    this.labelCache[side] ??= this.header.labels[side].map(printable);
-    return this.labelCache[side];
+    return (this.derived[side] ??= this.header.labels[side].map(printable));
   }
 
   // The words of the translation's first tokens.
@@ -148,25 +103,20 @@ export class AnatomyData {
 
   // The switches that hold, in words.
   get phrases() {
-    const { header } = this;
-    if (this.phraseCache?.of !== header) {
-      const t = sharedTexts(header.texts);
-      this.phraseCache = { of: header, phrases: phrases(t, header.holding, header.config) };
-    }
-    return this.phraseCache.phrases;
+    const { texts, holding, config } = this.header;
+    return (this.derived.phrases ??= phrases(sharedTexts(texts), holding, config));
   }
 
   // The ten most likely words of every decoding step and the chosen word; arrays are flat, [step, 10].
   get outputs() {
     const { outputs } = this.header;
-    if (this.outputCache?.of !== outputs) {
-      const read = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
-      const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "log_sum", "plain_probability"];
-      const labels = outputs.labels.map((step) => step.map(printable));
-      const numbers = Object.fromEntries(arrays.map((name) => [name, read(name)]));
-      this.outputCache = { of: outputs, ...outputs, labels, ...numbers };
-    }
-    return this.outputCache;
+    const array = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
+    return (this.derived.outputs ??= {
+      ...outputs,
+      labels: outputs.labels.map((step) => step.map(printable)),
+      ...{ probability: array("probability"), plain_probability: array("plain_probability"), logit: array("logit") },
+      ...{ chosen_probability: array("chosen_probability"), chosen_logit: array("chosen_logit") },
+    });
   }
 
   get placePack() {
@@ -183,9 +133,8 @@ export class AnatomyData {
   get waiting() {
     const near = ["sub", "head", "number"].includes(this.state.zoom);
     if (!near || !this.placePack) return near;
-    const read = Object.keys(WEIGHT_STEPS).filter((name) => WEIGHT_STEPS[name] === this.state.step);
     const sub = isAttention(this.state.place) || isFeedForward(this.state.place);
-    return sub && read.some((name) => this.hasWeights(name) && !this.matrix(name));
+    return sub && weightsOf(this.state.step).some((name) => this.hasWeights(name) && !this.matrix(name));
   }
 
   // Whether the place has such a weight matrix: only attention has W^O, only feed-forward W_1.
@@ -246,51 +195,31 @@ export class AnatomyData {
   }
 
   // A tensor as a table: one of its heads, all heads side by side, or unchanged; a vector is one row.
-  tensor(name, array, shape, { head = undefined, transposed }, key, axes, exact = true, top = undefined) {
-    let [data, rows, cols] = [array, 1, array.length];
-    if (shape.length === 2) [rows, cols] = shape;
-    else if (shape.length === 3) {
-      const [heads, n, width] = shape;
-      if (head !== undefined) [data, rows, cols] = [array.subarray(head * n * width, (head + 1) * n * width), n, width];
-      else {
-        [rows, cols] = [n, heads * width];
-        data = new Float32Array(array.length);
-        for (let h = 0; h < heads; h++)
-          for (let i = 0; i < n; i++)
-            data.set(array.subarray((h * n + i) * width, (h * n + i + 1) * width), i * cols + h * width);
-      }
-    }
-    if (transposed) {
-      const turned = new Float32Array(rows * cols);
-      for (let i = 0; i < rows; i++) for (let j = 0; j < cols; j++) turned[j * rows + i] = data[i * cols + j];
-      [data, rows, cols] = [turned, cols, rows];
-    }
+  tensor(name, array, shape, options, key, axes, more = {}) {
+    let table = { data: array, shape: shape.length === 1 ? [1, ...shape] : shape };
+    if (shape.length === 3) table = options.head === undefined ? sideBySide(table) : partOf(table, options.head);
+    if (options.transposed) table = transposed(table);
+    const [rows, cols] = table.shape;
     const last = name.split(".").pop();
-    const end = top ?? (last === "weights" ? 1 : undefined);
-    const names = ["batch", ...axes];
-    const id = `${this.id}|${key}`;
-    return new Matrix(id, last, data, rows, cols, [1, ...shape], names, exact, end);
+    const about = { id: `${this.id}|${key}`, name: last, data: table.data, rows, cols };
+    const top = last === "weights" ? 1 : undefined;
+    return matrixOf({ ...about, shape: [1, ...shape], axes: ["batch", ...axes], top, ...more });
   }
 
-  weightMatrix(name, { pack, ref }, { head = undefined, transposed }, key) {
+  weightMatrix(name, { pack, ref }, { head = undefined, ...options }, key) {
     const [high, wide] = ref.shape;
-    const array = pack.array(ref);
-    let [data, rows, cols] = [array, high, wide];
-    if (head !== undefined && name !== "W_1" && name !== "W_2") {
-      const part = (name === "W_o" ? high : wide) / this.config.heads;
-      if (name === "W_o") [data, rows] = [array.subarray(head * part * wide, (head + 1) * part * wide), part];
-      else {
-        data = new Float32Array(high * part);
-        for (let i = 0; i < high; i++)
-          data.set(array.subarray(i * wide + head * part, i * wide + (head + 1) * part), i * part);
-        cols = part;
-      }
+    const { heads } = this.config;
+    let table = { data: pack.array(ref), shape: ref.shape };
+    if (head !== undefined && name === "W_o") table = partOf({ ...table, shape: [heads, high / heads, wide] }, head);
+    else if (head !== undefined && name !== "W_1" && name !== "W_2") {
+      const part = wide / heads;
+      const data = new Float32Array(high * part);
+      for (let i = 0, from = head * part; i < high; i++, from += wide)
+        data.set(table.data.subarray(from, from + part), i * part);
+      table = { data, shape: [high, part] };
     }
-    const made = this.tensor(name, data, [rows, cols], { transposed }, key, WEIGHT_AXES[name]);
-    made.shape = [high, wide];
-    made.axes = WEIGHT_AXES[name];
-    made.id = `${this.header.checkpoint}|${key}`;
-    return made;
+    const about = { id: `${this.header.checkpoint}|${key}`, shape: ref.shape, axes: WEIGHT_AXES[name] };
+    return this.tensor(name, table.data, table.shape, options, key, [], about);
   }
 
   // The data of the model and its layers: 8 bits of every stream, and the exact attention of the open layers.
@@ -305,7 +234,7 @@ export class AnatomyData {
       if (!pack) return null;
       const bytes = this.trace.array(pack.picture);
       const weights = Float32Array.from(bytes, (byte) => byte / 255);
-      return this.tensor(name, weights, pack.picture.shape, options, key, axes, false);
+      return this.tensor(name, weights, pack.picture.shape, options, key, axes, { exact: false });
     }
     const pack = [this.trace, open].find((pack) => pack?.header.strips[name]);
     if (!pack) return null;
@@ -313,10 +242,10 @@ export class AnatomyData {
     const scale = strip.top / 127;
     const data = Float32Array.from(pack.array(strip.picture), (v) => (v - 128) * scale);
     const wide = name.endsWith(".activation") ? "d_ff" : "d_model";
-    const made = this.tensor(name, data, strip.picture.shape, options, key, ["token", wide], false, strip.top);
-    made.cachedRange = [strip.low, strip.high]; // of the numbers themselves, before they became 8 bits
-    if (strip.norms) made.norms = pack.array(strip.norms);
-    return made;
+    const range = [strip.low, strip.high]; // of the numbers themselves, before they became 8 bits
+    const norms = strip.norms && pack.array(strip.norms);
+    const more = { exact: false, top: strip.top, range, norms };
+    return this.tensor(name, data, strip.picture.shape, options, key, ["token", wide], more);
   }
 }
 

@@ -9,49 +9,20 @@ import { readable } from "../engine/words.js";
 import { traceId, weightBytes } from "../explorer/from_trace.js";
 import { readSwitches } from "../lab/params.js";
 import { PLACES } from "../state/generated.js";
-import { WEIGHT_STEPS } from "./data.js";
+import { logSumOf, momentsOf } from "./arithmetic.js";
+import { SYMBOLS, weightsOf } from "./data.js";
+import { partOf, sideBySide, transposed } from "./matrix.js";
+import { kindOf } from "./walk.js";
 
 const QUANTILE = 0.999;
 const LIKELIEST = 10; // tokens to list at every step of decoding
 const partsOf = (stack) => PLACES.filter((place) => place.startsWith(`${stack}.`)).map((place) => place.split(".")[1]);
 const SUB_LAYERS = { encoder: partsOf("encoder"), decoder: partsOf("decoder") };
-const matricesOf = (step) => Object.keys(WEIGHT_STEPS).filter((symbol) => WEIGHT_STEPS[symbol] === step);
-// Symbols of the boxes' tensors.
-const SYMBOLS = {
-  ...{ W_q: "W^Q", W_k: "W^K", W_v: "W^V", W_o: "W^O", b_q: "b^Q", b_k: "b^K", b_v: "b^V", b_o: "b^O" },
-  ...{ W_1: "W_1", W_2: "W_2", b_1: "b_1", b_2: "b_2", gamma: "γ", beta: "β" },
-};
 const BIASES = { attention: ["b_q", "b_k", "b_v", "b_o"], ff: ["b_1", "b_2"] };
 
 // -- tensors -------------------------------------------------------------------------------------------------------------
 
-const countOf = (shape) => shape.reduce((product, size) => product * size, 1);
-
-/** The part of a tensor at an index of its first axis. @returns {{data: any, shape: any}} */
-function partOf({ data, shape: [, ...shape] }, index) {
-  const size = countOf(shape);
-  return { data: data.subarray(index * size, (index + 1) * size), shape };
-}
-
 const withShape = (data, shape) => ({ data, shape });
-
-// [head, token, width] -> [token, heads x width]: heads side by side.
-function sideBySide({ data, shape: [heads, tokens, width] }) {
-  const joined = new Float32Array(data.length);
-  for (let head = 0; head < heads; head++)
-    for (let token = 0; token < tokens; token++) {
-      const from = (head * tokens + token) * width;
-      joined.set(data.subarray(from, from + width), (token * heads + head) * width);
-    }
-  return withShape(joined, [tokens, heads * width]);
-}
-
-function transposed({ data, shape: [rows, columns] }) {
-  const turned = new Float32Array(data.length);
-  for (let row = 0; row < rows; row++)
-    for (let column = 0; column < columns; column++) turned[column * rows + row] = data[row * columns + column];
-  return withShape(turned, [columns, rows]);
-}
 
 function largestChange(now, then) {
   let largest = 0;
@@ -78,7 +49,6 @@ function lowestOfLargest(numbers, count) {
 // -- streams and sub-layers ----------------------------------------------------------------------------------------------
 
 const subLayer = (trace, stack, part) => (part === "cross" ? trace.cross : trace[`${stack}_${part}`]);
-const kindOf = (place) => (place.endsWith(".cross") ? "cross" : `${place.split(".")[0]}_self`);
 
 // Name -> [token, d_model] of everything that the view of the whole model shows.
 function streamsOf(trace) {
@@ -155,14 +125,6 @@ export function likeliestIds(trace) {
   return (trace.likeliest ??= Array.from({ length: logits.shape[0] }, (_, t) => likeliestOf(partOf(logits, t).data)));
 }
 
-function logSumOf(logits) {
-  let top = -Infinity;
-  for (let id = 0; id < logits.length; id++) if (logits[id] > top) top = logits[id];
-  let sum = 0;
-  for (let id = 0; id < logits.length; id++) sum += Math.exp(logits[id] - top);
-  return top + Math.log(sum);
-}
-
 // pieces: id -> piece of the target's vocabulary, of all ids that are listed.
 function outputsOf(writer, trace, before, pieces) {
   const ids = likeliestIds(trace);
@@ -187,7 +149,6 @@ function outputsOf(writer, trace, before, pieces) {
     logit: each((id, t) => steps[t][id]),
     chosen_probability: every(probability),
     chosen_logit: every((id, t) => steps[t][id]),
-    log_sum: writer.add(Float32Array.from(sums), [sums.length]),
     plain_probability: plain ? each((id, t) => Math.exp(partOf(plain, t).data[id] - plainSums[t])) : null,
   };
 }
@@ -300,7 +261,7 @@ export function placePack(trace, before, facts, parameters, place, t = 0, id = t
 export function weightsPack(checkpoint, facts, parameters, place, step) {
   const writer = new PackWriter();
   const matrices = Object.fromEntries(
-    matricesOf(step).map((symbol) => {
+    weightsOf(step).map((symbol) => {
       const { data, shape } = transposed(parameters[nameOf(facts, place, symbol)]);
       return [symbol, writer.add(data, shape)];
     }),
@@ -317,7 +278,7 @@ function nameOf({ boxes }, place, symbol) {
 
 // Names of the matrices of a step, none if it reads none.
 export const weightNames = (facts, place, step) =>
-  place.includes(".") ? matricesOf(step).map((symbol) => nameOf(facts, place, symbol)) : [];
+  place.includes(".") ? weightsOf(step).map((symbol) => nameOf(facts, place, symbol)) : [];
 
 // Names of all biases and of the parameters of LayerNorm.
 export function vectorNames({ boxes }) {
@@ -372,18 +333,12 @@ function attentionSteps(trace, facts, parameters, place) {
   const of = (tensor) => partOf(attention[tensor], layer);
   const scale = attention.scale[layer];
   const { dot, scaled } = productsOf(of("queries"), of("keys"), of("mask"), of("scores"), scale);
+  const recorded = ["queries", "keys", "values", "scores", "weights", "head_outputs"];
   const arrays = {
     x: of("enters"),
     ...(place.endsWith(".cross") ? { memory: trace.encoder_output } : {}),
-    queries: of("queries"),
-    keys: of("keys"),
-    values: of("values"),
-    dot,
-    scaled,
-    scores: of("scores"),
-    weights: of("weights"),
-    head_outputs: of("head_outputs"),
-    concat: sideBySide(of("head_outputs")),
+    ...Object.fromEntries(recorded.map((name) => [name, of(name)])),
+    ...{ dot, scaled, concat: sideBySide(of("head_outputs")) },
     ...connection(of, facts, parameters, place),
     ...vectorsOf(facts, parameters, place, BIASES.attention),
   };
@@ -443,28 +398,20 @@ function connection(of, facts, parameters, place) {
   if (norm === "none") return arrays;
   const { gamma, beta } = vectorsOf(facts, parameters, place, ["gamma", "beta"]);
   const read = norm === "pre" ? of("enters") : of("sum");
-  const { mean, deviation } = momentsOf(read, eps);
   const [rows, width] = read.shape;
+  const moments = Array.from({ length: rows }, (_, row) => momentsOf(partOf(read, row).data, eps));
   const normed = (value, i) => {
-    const [row, column] = [Math.floor(i / width), i % width];
-    return (gamma.data[column] * (value - mean[row])) / deviation[row] + beta.data[column];
+    const { mean, deviation } = moments[Math.floor(i / width)];
+    return (gamma.data[i % width] * (value - mean)) / deviation + beta.data[i % width];
   };
+  const each = (name) =>
+    withShape(
+      Float32Array.from(moments, (of) => of[name]),
+      [rows],
+    );
   return {
     ...arrays,
     ...(norm === "pre" ? { normed: withShape(read.data.map(normed), read.shape) } : {}),
-    mean: withShape(Float32Array.from(mean), [rows]),
-    deviation: withShape(Float32Array.from(deviation), [rows]),
-    gamma,
-    beta,
+    ...{ mean: each("mean"), deviation: each("deviation"), gamma, beta },
   };
-}
-
-// Mean and sqrt(variance + eps) of each row.
-function momentsOf({ data, shape: [rows, width] }, eps) {
-  const row = (at) => data.subarray(at * width, (at + 1) * width);
-  const mean = Array.from({ length: rows }, (_, at) => row(at).reduce((sum, value) => sum + value, 0) / width);
-  const deviation = mean.map((middle, at) =>
-    Math.sqrt(row(at).reduce((sum, value) => sum + (value - middle) ** 2, 0) / width + eps),
-  );
-  return { mean, deviation };
 }

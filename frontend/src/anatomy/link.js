@@ -4,7 +4,7 @@ import { fitState, stepsOf } from "./walk.js";
 
 const NUMBERS = ["encoder", "decoder", "head", "row", "col", "t"];
 const ALWAYS = ["place", "step", "head", "t"]; // what a page without a link does not begin with everywhere
-export const LINKED = Object.keys(START_ANATOMY);
+const LINKED = Object.keys(START_ANATOMY);
 
 // get(name): the text of a link, or undefined. head: of the view, for a link that names none.
 export function stateOfLink(get, config, head = 0) {

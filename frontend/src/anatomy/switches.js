@@ -8,8 +8,6 @@ import { isAttention, isOpen } from "./walk.js";
 const PAUSE = 120; // milliseconds a slider must rest before the server is told
 
 export class AnatomySwitches {
-  /** @type {any} */ data;
-  /** @type {any} */ state;
   constructor({ t, tooltip, changed, hooks }) {
     this.t = t;
     this.forms = {};
@@ -92,8 +90,9 @@ export class AnatomySwitches {
     this.cards.toggle(kind, layer, head);
   }
 
-  draw(state, data, theme) {
-    Object.assign(this, { state, data, theme });
+  draw(state, data) {
+    this.state = state;
+    this.data = data;
     this.element.open = isOpen(state, "switches");
     this.redraw();
   }

@@ -14,7 +14,7 @@ import { MOVE, Stage } from "./stage/stage.js";
 import { fillOf, waveOf } from "./stage/wave.js";
 import { AnatomySwitches } from "./switches.js";
 import { ALL_ANATOMY_TEXTS, hoverLines } from "./words/hover.js";
-import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./bars.js";
+import { makeCrumbs, makeHeadTabs, makeLayerTabs, makeStepBar, makeStepSlider } from "./bars.js";
 import { ExplanationPanel } from "./panel/panel.js";
 import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
 import { cellOf, moveCell, pickCell } from "./number/number.js";
@@ -69,12 +69,12 @@ export class AnatomyView {
     this.source = null;
     this.build();
     // Keys work at once on a page just opened: they are heard everywhere, except where they belong to something else.
-    this.keys = (event) => this.onKey(event);
-    window.addEventListener("keydown", this.keys);
+    this.listening = new AbortController();
+    const { signal } = this.listening;
+    window.addEventListener("keydown", (event) => this.onKey(event), { signal });
     root.append(this.element);
     // Texts measured in another font are in the wrong position once the page's font has loaded.
-    this.lettered = redraw;
-    document.fonts.addEventListener("loadingdone", this.lettered);
+    document.fonts.addEventListener("loadingdone", redraw, { signal });
   }
 
   build() {
@@ -90,8 +90,8 @@ export class AnatomyView {
     };
     this.tooltip = makeTooltip(this.element);
     const parts = { t, hooks, tooltip: this.tooltip };
-    this.bars = [new Crumbs(parts), new LayerTabs(parts), new HeadTabs(parts), new StepSlider(parts)];
-    this.steps = new StepBar(parts);
+    this.bars = [makeCrumbs, makeLayerTabs, makeHeadTabs, makeStepSlider].map((make) => make(parts));
+    this.steps = makeStepBar(parts);
     this.tell = new ExplanationPanel(parts);
     this.stage = new Stage({
       go: (partial) => this.go(partial),
@@ -129,12 +129,9 @@ export class AnatomyView {
 
   destroy() {
     this.look.stop();
-    window.removeEventListener("keydown", this.keys);
-    document.fonts.removeEventListener("loadingdone", this.lettered);
+    this.listening.abort();
     this.stop();
-    clearTimeout(this.reporting);
-    clearTimeout(this.patience);
-    clearTimeout(this.soon);
+    for (const timer of [this.reporting, this.patience, this.soon]) clearTimeout(timer);
     this.stage.destroy();
     this.element.remove();
   }
@@ -299,7 +296,7 @@ export class AnatomyView {
     if (this.playing) return this.stop();
     const { state, data } = this;
     const stops = stopsOf(data.config, state.zoom);
-    const at = stopIndex(data.config, state, stops);
+    const at = stopIndex(state, stops);
     const last = at === stops.length - 1 && state.t + 1 >= data.steps;
     this.playing = true;
     this.heard = new Set();
@@ -531,7 +528,7 @@ export class AnatomyView {
     const info = { playing: Boolean(this.playing), tempo: state.tempo };
     for (const bar of this.bars) bar.draw(state, data);
     this.steps.draw(state, data, info);
-    this.switches.draw(state, data, this.theme || readTheme(this.element));
+    this.switches.draw(state, data);
     this.element.toggleAttribute("data-playing", info.playing);
     this.element.toggleAttribute("data-ends", isEmbedding(state.place) || state.place === "output");
   }

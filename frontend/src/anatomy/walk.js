@@ -13,6 +13,12 @@ export const isFeedForward = (place) => place.endsWith(".ff");
 export const isEmbedding = (place) => place === "source" || place === "target";
 export const stackOf = (place) => (place === "source" || place.startsWith("encoder") ? "encoder" : "decoder");
 
+// As keys of texts have it.
+export const placeName = (place) => place.replace(".", "_");
+
+// The kind of attention whose colours a place has.
+export const kindOf = (place) => (place.endsWith(".cross") ? "cross" : `${stackOf(place)}_self`);
+
 // Whether a folded text is open, and the state with it open or not.
 export const isOpen = ({ opened }, name) => opened.split(".").includes(name);
 export function withFold(state, name, open) {
@@ -52,22 +58,20 @@ export const zoomsOf = (place) => ZOOMS_OF[place];
 // place.
 export function stopsOf(config, zoom) {
   const near = zoom === "sub" || zoom === "head" || zoom === "number";
-  const stops = [];
-  const add = (place, more) => {
-    for (const step of near ? stepsOf(place, config) : [null]) stops.push({ place, step, ...more });
+  const end = (place) => (zoom === "layer" ? [] : [{ place }]);
+  const layers = (stack) => {
+    const parts = PLACES.filter((place) => place.startsWith(stack + "."));
+    const ofLayer = (_, layer) => parts.map((place) => ({ place, [stack]: layer }));
+    return Array.from({ length: config[stack + "_layers"] }, ofLayer).flat();
   };
-  if (zoom !== "layer") add("source", {});
-  for (let encoder = 0; encoder < config.encoder_layers; encoder++)
-    for (const place of ["encoder.self", "encoder.ff"]) add(place, { encoder });
-  if (zoom !== "layer") add("target", {});
-  for (let decoder = 0; decoder < config.decoder_layers; decoder++)
-    for (const place of ["decoder.self", "decoder.cross", "decoder.ff"]) add(place, { decoder });
-  if (zoom !== "layer") add("output", {});
-  return stops;
+  const stops = [...end("source"), ...layers("encoder"), ...end("target"), ...layers("decoder"), ...end("output")];
+  return stops.flatMap(({ place, ...more }) =>
+    (near ? stepsOf(place, config) : [null]).map((step) => ({ place, step, ...more })),
+  );
 }
 
 // Index of the state among the stops of its zoom; in a layer the ends of the model count as the nearest stop.
-export function stopIndex(config, state, stops = stopsOf(config, state.zoom)) {
+export function stopIndex(state, stops) {
   const index = stops.findIndex(
     (stop) =>
       stop.place === state.place &&
@@ -81,7 +85,7 @@ export function stopIndex(config, state, stops = stopsOf(config, state.zoom)) {
 // The state `delta` stops further on; after the output comes the next decoding step, if there is one.
 export function walk(config, state, delta, steps) {
   const stops = stopsOf(config, state.zoom);
-  const index = stopIndex(config, state, stops) + delta;
+  const index = stopIndex(state, stops) + delta;
   const again = stops.findIndex((stop) => stop.place === "target");
   if (index >= stops.length && again >= 0 && state.t + 1 < steps)
     return fitState(config, { ...state, ...stops[again], decoder: 0, t: state.t + 1, row: state.t + 1, col: -1 });

@@ -117,7 +117,7 @@ export function embeddingBoard(ctx) {
   return pen.items;
 }
 
-const paleFrom = ({ line }, i) => (line.dimAfter !== undefined && i > line.dimAfter ? PALE : 1);
+const paleFrom = ({ line }, i) => (i > (line.dimAfter ?? Infinity) ? PALE : 1);
 
 function drawTokens(board) {
   const { pen, ctx, tokens, again, labels, line, small, step } = board;

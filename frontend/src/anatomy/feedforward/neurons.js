@@ -77,7 +77,7 @@ export function activeNeurons(sheet, { x, y: rowsTop, w, h: rows }, matrix) {
   for (let i = 0; i < n; i++) {
     const count = counts[i];
     const middle = rowsTop + (i + 0.5) * space;
-    const pale = line.dimAfter !== undefined && i > line.dimAfter ? PALE : 1;
+    const pale = i > (line.dimAfter ?? Infinity) ? PALE : 1;
     const share = ((100 * count) / ff).toFixed(1);
     const about = { n: formatCount(count), total: formatCount(ff), token: labels[i], share };
     const tip = [ctx.t(`ends_${sort}_tip`, about)];

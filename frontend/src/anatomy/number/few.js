@@ -2,6 +2,7 @@ import { formatCount, formatNumber } from "../format.js";
 import { factorName } from "./equation.js";
 import { rowOf } from "./operands.js";
 import { sideOf } from "../panel/facts.js";
+import { placeName } from "../walk.js";
 import { cellsPart } from "./cells.js";
 import { cardsPart, curvePart, rowPart, stackedParts, titledPart } from "./cards.js";
 
@@ -78,7 +79,7 @@ function givenParts(tools) {
   const { computation, t } = tools;
   const { before, normed, of } = computation;
   const layer = (before.place.startsWith("encoder") ? before.encoder : before.decoder) + 1;
-  const placeText = t(`number_from_${before.place.replace(".", "_")}`, { layer });
+  const placeText = t(`number_from_${placeName(before.place)}`, { layer });
   const cards = [linkedCard(tools, "arrives", placeText, { note: normed ? t("number_card_normed") : "" })];
   return cardVariants(tools, cards, [rowIn(tools, of.name, { pick: alongRow(tools, computation.from(0)) })]);
 }

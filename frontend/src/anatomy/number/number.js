@@ -1,7 +1,7 @@
 import { sideOf } from "../panel/facts.js";
 import { formatCount, formatNumber } from "../format.js";
 import { operandsOf, matrixOfStep, drawnMatrix, sideOfAxis, sizeOfAxis } from "./operands.js";
-import { LINE_HEIGHT, NumberSheet, SMALL_TEXT, fittingVariant, linesOfText, widthOfText } from "./sheet.js";
+import { LINE_HEIGHT, NumberSheet, SMALL_TEXT, linesOfText, widthOfText } from "./sheet.js";
 import { equationPieces } from "./equation.js";
 import { numberParts } from "./parts.js";
 
@@ -114,7 +114,7 @@ function bodyPart({ ctx, computation, ramp, scale, items }, w, freeHeight) {
     const sheet = new NumberSheet(ctx, computation, ramp, size);
     sheet.items = items;
     const variants = numberParts(sheet, w);
-    const part = fittingVariant(variants, freeHeight);
+    const part = variants.find(({ least }) => least <= freeHeight) ?? variants.at(-1);
     const high = Math.max(part.least, Math.min(part.best, freeHeight));
     if (size === sizes.at(-1) || (part === variants[0] && part.best <= freeHeight)) return { high, draw: part.draw };
   }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { byKey, faultsOf } from "../testing/faults.js";
-import { MadeUpData, areaOf, contextOf } from "../testing/made_up.js";
-import { stopsOf } from "../walk.js";
+import { MadeUpData, areaOf, contextOf, numberStates } from "../testing/made_up.js";
 import { cellOf, moveCell, numberBoard, numberBoardHeight, numberOf, pickCell } from "./number.js";
 import { NUMBER_TEXTS } from "./texts.js";
 
@@ -29,13 +28,6 @@ const VARIANTS = {
   apart: { ...marian, embedding_scale: false, tied_output: false, target_vocab_size: 67 },
 };
 const START = { zoom: "number", encoder: 0, decoder: 0, matrix: "queries", head: 0, t: 0, row: 0, col: -1 };
-// Steps with several matrices to look into.
-const SEVERAL = {
-  project: ["queries", "keys", "values", "dot"],
-  split: ["queries", "keys", "values", "memory"],
-  x: ["queries", "memory"],
-};
-
 // Sequences and sizes of any length.
 function madeUp(n, m, config) {
   const words = Array.from({ length: 10 }, (_, i) => "Gesellschaft" + i);
@@ -65,13 +57,7 @@ const cellAt = (data, state) => cellOf((data.state = state), data);
 
 function faultsOfAll(n, m, config, areas, places = /^/) {
   const data = madeUp(n, m, config);
-  const stops = stopsOf(config, "number").flatMap((stop, i) =>
-    (SEVERAL[stop.step] || ["queries"]).map((matrix) => ({
-      ...{ ...START, matrix, head: i % config.heads, row: Math.min(n - 1, i % 3), t: Math.min(n - 1, 2) },
-      ...stop,
-    })),
-  );
-  return stops
+  return numberStates(config, (i) => ({ row: Math.min(n - 1, i % 3), t: Math.min(n - 1, 2) }))
     .filter(({ place }) => places.test(place))
     .flatMap((stop) => {
       const state = { ...stop, ...cellAt(data, stop) };

@@ -1,3 +1,5 @@
+import { SYMBOLS } from "../data.js";
+import { tableOf } from "../matrix.js";
 import { projectionOf } from "../panel/facts.js";
 import { traceName, lastStep, updateStep, isAttention, isFeedForward, isEmbedding, stackOf } from "../walk.js";
 import { activationOf, agrees, dotProduct, layerNorm, multiply } from "../arithmetic.js";
@@ -5,7 +7,7 @@ import { positionWave, probabilityOf, softmaxOf, sumOf } from "../arithmetic.js"
 
 // The number in a cell of a step, the numbers it is computed from, and where each of them comes from.
 
-const PROJECTED = { queries: ["W_q", "Q"], keys: ["W_k", "K"], values: ["W_v", "V"] };
+const PROJECTED = { queries: "W_q", keys: "W_k", values: "W_v" };
 
 // The matrix that a step makes. name: in the place's pack; file: the end of its key in the drawing; sign: the letter
 // its numbers go by; rows, cols: what they count; own: it is one head's.
@@ -81,16 +83,6 @@ export function drawnMatrix(state, data, description) {
   return tableOf(`${data.id}|output.${name}|${state.t}`, name, numbers, wide, 1, { ...scale, axes: ["word", "1"] });
 }
 
-// Numbers computed here as a matrix of the stage.
-export function tableOf(id, name, numbers, rows, cols, { top = 0, axes = ["", ""] } = {}) {
-  const finite = Array.from(numbers).filter(Number.isFinite);
-  const range = finite.length ? [Math.min(...finite), Math.max(...finite)] : [0, 0];
-  const masked = finite.length < numbers.length;
-  const at = (row, col) => numbers[row * cols + col];
-  const size = { rows, cols, shape: [rows, cols], axes, masked, range, exact: true };
-  return { id, name, data: numbers, at, top: top || Math.max(-range[0], range[1]) || 1, ...size };
-}
-
 export const rowOf = (matrix, row) => Float64Array.from({ length: matrix.cols }, (_, col) => matrix.at(row, col));
 const columnOf = (matrix, col) => Float64Array.from({ length: matrix.rows }, (_, row) => matrix.at(row, col));
 
@@ -164,7 +156,8 @@ function linearNumber(
   const [a, b, bias] = [read(input), read(weights), read("b" + weights.slice(1))];
   if (!allOf(a, b, bias)) return null;
   const from = (m) => ({ step, row, col: m, ...(matrix && { matrix }) });
-  return productOf(a, row, b, col, bias.at(0, col), from, { input, skipped: about.skipped, ...more });
+  const product = { input, symbol: SYMBOLS[weights], skipped: about.skipped };
+  return productOf(a, row, b, col, bias.at(0, col), from, { ...product, ...more });
 }
 
 // Row of a matrix times column of another. skipped: a switch replaces the sum by `instead`, or 0.
@@ -184,11 +177,10 @@ function attentionNumber(tell) {
     norm: () => normedNumber(tell),
     add: () => addedNumber(tell),
     project: () => {
-      const [weights, letter] = PROJECTED[description.name];
       const remembered = state.place === "decoder.cross" && description.name !== "queries";
       const input = remembered ? "memory" : config.norm === "pre" ? "normed" : "x";
-      const more = { matrix: remembered ? "memory" : "queries", letter, skipped: undefined };
-      return linearNumber(tell, input, weights, input === "normed" ? "norm" : "x", more);
+      const more = { matrix: remembered ? "memory" : "queries", skipped: undefined };
+      return linearNumber(tell, input, PROJECTED[description.name], input === "normed" ? "norm" : "x", more);
     },
     split: () => {
       const width = description.cols === "d_head" ? config.d_head : config.d_k;
@@ -247,7 +239,7 @@ function attentionNumber(tell) {
       const from = () => ({ step: "values", row, ...at });
       return { kind: "concat", value: heads.at(row, at.col), tolerance: 0, at, from };
     },
-    output: () => linearNumber(tell, "concat", "W_o", "concat", { letter: "O" }),
+    output: () => linearNumber(tell, "concat", "W_o", "concat"),
   };
   return steps[step]();
 }
@@ -273,7 +265,7 @@ function feedForwardNumber(tell) {
     x: () => givenNumber(tell),
     norm: () => normedNumber(tell),
     add: () => addedNumber(tell),
-    inner: () => linearNumber(tell, input, "W_1", pre ? "norm" : "x", { letter: "1", skipped: undefined }),
+    inner: () => linearNumber(tell, input, "W_1", pre ? "norm" : "x", { skipped: undefined }),
     activation: () => {
       const before = read("pre");
       if (!before) return null;
@@ -281,7 +273,7 @@ function feedForwardNumber(tell) {
       const result = activationOf(before.at(row, col), data.config.activation, silenced);
       return { ...result, from: () => ({ step: "inner", row, col }) };
     },
-    outer: () => linearNumber(tell, "activation", "W_2", "activation", { letter: "2" }),
+    outer: () => linearNumber(tell, "activation", "W_2", "activation"),
   };
   return steps[state.step]();
 }
@@ -290,13 +282,12 @@ function embeddingNumber({ state, data, read, row, col, about }) {
   const { config } = data;
   const rows = read("rows");
   if (!rows) return null;
-  const values = rowOf(state.step === "plus" ? read("x") : state.step === "times" ? read("embedding") : rows, row);
   const side = sideOfAxis(state, "query");
-  if (state.step === "row") return { kind: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
+  if (state.step === "row") return { kind: "lookup", id: data.ids(side)[row], tolerance: 0, from: () => null };
   if (state.step === "times") {
     const scaled = multiply(rows.at(row, col), about.factor);
     const root = { depth: config.d_model, scaled: config.embedding_scale };
-    return { ...scaled, values, ...root, from: () => ({ step: "row", row, col }) };
+    return { ...scaled, ...root, from: () => ({ step: "row", row, col }) };
   }
   const [embedding, positions] = [read("embedding").at(row, col), read("positions").at(row, col)];
   const position = about.position_ids[row];
@@ -306,7 +297,7 @@ function embeddingNumber({ state, data, read, row, col, about }) {
   const waving = !switched && config.positions === "sinusoidal" && Math.abs(wave.value - positions) < 1e-6;
   const from = (m) => (m ? null : { step: "times", row, col });
   const result = sumOf(embedding, positions, "plus");
-  return { ...result, values, position, switched, wave: waving ? wave : null, from };
+  return { ...result, position, switched, wave: waving ? wave : null, from };
 }
 
 // Whether a switch changes the numbers of the side's positions; shifted and reordered ones keep theirs.

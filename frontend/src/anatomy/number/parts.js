@@ -36,37 +36,33 @@ const WORD = "number_b_word";
 
 function dotParts(tools) {
   const { sheet, computation, w, t, state, config, labels, token } = tools;
-  const column = (letter, sign = "^") => ({
-    text: t("number_b_column", { n: formatCount(computation.col + 1), matrix: `W${sign}${letter}` }),
-    kind: "math",
-    ramp: "ink",
-  });
   const of = (name, key, values) => ({ text: t(key, values), kind: "text", ramp: sideOf(state.place, name) });
-  const row = (name, key) => of(name, key, { token });
-  const parent = (name) => ({ parent: `m:${traceName(state)}.${name}.h${state.head}` });
-  const inputs = { x: "number_a_x", normed: "number_a_normed", memory: "number_a_memory" };
-  const input = () => row(computation.input, inputs[computation.input]);
+  const ofHead = (name, ...said) => ({ ...of(name, ...said), parent: `m:${traceName(state)}.${name}.h${state.head}` });
   const named = {
-    project: () => [input(), column(computation.letter)],
     dot: () => [
-      { ...row("queries", "number_a_query"), ...parent("queries") },
-      { ...of("keys", "number_b_key", { token: labels("key")[computation.col] }), ...parent("keys") },
+      ofHead("queries", "number_a_query", { token }),
+      ofHead("keys", "number_b_key", { token: labels("key")[computation.col] }),
     ],
     values: () => [
-      { ...row("weights", "number_a_weights"), ...parent("weights") },
-      { ...of("values", "number_b_values", { n: computation.col + 1 }), ...parent("values") },
+      ofHead("weights", "number_a_weights", { token }),
+      ofHead("values", "number_b_values", { n: computation.col + 1 }),
     ],
-    output: () => [row("concat", "number_a_concat"), column("O")],
-    inner: () => [input(), column("1", "_")],
-    outer: () => [row("activation", "number_a_activation"), column("2", "_")],
     logits: () => {
       const word = { token: computation.words.labels[computation.row] };
-      return [row("hidden", "number_a_hidden"), of("hidden", config.tied_output ? WORD : `${WORD}_own`, word)];
+      return [
+        of("hidden", "number_a_hidden", { token }),
+        of("hidden", config.tied_output ? WORD : `${WORD}_own`, word),
+      ];
     },
   };
-  const [first, second] = named[state.step]();
-  const names = { a: first, b: second, terms: computation.keys ? labels("key") : null };
-  const variants = dotVariants(sheet, names, w);
+  // A row of the input and a column of the weights.
+  const linear = () => {
+    const { input, symbol: matrix, col } = computation;
+    const text = t("number_b_column", { n: formatCount(col + 1), matrix });
+    return [of(input, `number_a_${input}`, { token }), { text, kind: "math", ramp: "ink" }];
+  };
+  const [a, b] = (named[state.step] ?? linear)();
+  const variants = dotVariants(sheet, { a, b, terms: computation.keys ? labels("key") : null }, w);
   if (!computation.skipped) return variants;
   const { unswitched, instead } = computation;
   const key = instead !== undefined ? "number_elsewhere" : state.step === "values" ? "number_zero" : "number_skipped";

@@ -1,6 +1,6 @@
+import { tableOf } from "../matrix.js";
 import { lettersWidth } from "../stage/measure.js";
 import { Pen } from "../stage/pen.js";
-import { tableOf } from "./operands.js";
 
 // Drawing functions for the parts of a number's board: items of the stage, in pixels, and widths of texts.
 
@@ -17,7 +17,7 @@ export function widthOfText(text, size) {
 export function linesOfText(pieces, size, width) {
   const lines = [];
   for (const piece of pieces) {
-    const longer = lines.length ? `${lines[lines.length - 1]} ${piece}` : piece;
+    const longer = lines.length ? `${lines.at(-1)} ${piece}` : piece;
     if (lines.length && widthOfText(longer, size) <= width) lines[lines.length - 1] = longer;
     else lines.push(piece);
   }
@@ -54,19 +54,16 @@ export class NumberSheet extends Pen {
   }
 
   // A text over as many lines as it needs.
-  paragraph(name, text, x, y, w, { size = 1, ...more } = {}) {
-    this.paragraphLines(text, w, size).forEach(
-      (line, i) => (y = this.text(`${name}.${i}`, line, x, y, w, { size, ...more })),
-    );
-    return y;
+  paragraph(name, text, x, y, w, look = {}) {
+    this.paragraphLines(text, w).forEach((line, i) => (y = this.text(`${name}.${i}`, line, x, y, w, look)));
   }
 
-  paragraphLines(text, w, size = 1) {
-    return linesOfText(text.split(" "), size * this.unit, w);
+  paragraphLines(text, w) {
+    return linesOfText(text.split(" "), this.unit, w);
   }
 
-  paragraphHeight(text, w, size = 1) {
-    return this.paragraphLines(text, w, size).length * size * LINE_HEIGHT * this.unit;
+  paragraphHeight(text, w) {
+    return this.paragraphLines(text, w).length * LINE_HEIGHT * this.unit;
   }
 
   box(name, rect, look) {
@@ -120,9 +117,4 @@ export class NumberSheet extends Pen {
   stripRows(count) {
     return Math.ceil(count / WRAP);
   }
-}
-
-// Variants of a part, the best first -> the first that fits a height, or the last one.
-export function fittingVariant(variants, height) {
-  return variants.find((variant) => variant.least <= height) || variants[variants.length - 1];
 }

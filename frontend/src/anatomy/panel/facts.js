@@ -1,5 +1,8 @@
+import { SYMBOLS, weightsOf } from "../data.js";
 import { formatNumber, formatCount } from "../format.js";
-import { traceName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
+import { matrixOf } from "../matrix.js";
+import { traceName, placeName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
+import { EXPLANATIONS } from "../words/explanations.js";
 
 // What the panel says about a state: which of its texts, and the numbers in them.
 
@@ -30,11 +33,9 @@ export function probabilitiesOf(logits) {
   const top = data.reduce((most, value) => Math.max(most, value), -Infinity);
   const numbers = Float64Array.from(data, (value) => Math.exp(value - top));
   const total = numbers.reduce((sum, value) => sum + value, 0);
-  const made = { name: "probabilities", id: logits.id + "|softmax", data: numbers.map((value) => value / total) };
-  const probabilities = Object.assign(Object.create(logits), made);
-  for (const [name, value] of Object.entries({ top: 1, range: [0, 1], masked: false }))
-    Object.defineProperty(probabilities, name, { value });
-  return probabilities;
+  const { id, rows, cols, shape, axes, exact } = logits;
+  const about = { id: id + "|softmax", name: "probabilities", data: numbers.map((value) => value / total), rows, cols };
+  return matrixOf({ ...about, shape, axes, exact, top: 1, range: [0, 1], masked: false });
 }
 
 const ROUNDING = 1e-6;
@@ -83,14 +84,6 @@ export function sideOf(place, name) {
   return ["queries", "x", "normed", "sum", "leaves", "enters"].includes(name) ? "target" : "cross";
 }
 
-const RULES = ["", "_uniform", "_argmax"];
-const TENSORS = {
-  project: ["W^Q", "b^Q", "W^K", "b^K", "W^V", "b^V"],
-  output: ["W^O", "b^O"],
-  inner: ["W_1", "b_1"],
-  outer: ["W_2", "b_2"],
-};
-
 // The factor of the scores where a switch has changed it, else null.
 function factorOf(state, data) {
   const scale = isAttention(state.place) && data.about && data.about.scale;
@@ -116,19 +109,13 @@ export function switchEffects(state, data) {
   };
 }
 
-// Which text of a step a state calls for, by the step's name.
-const VARIANTS = {
-  x: ({ place, encoder, decoder }, data) => {
-    if (place === "decoder.cross") return "x_cross";
+// Where the text of a step has another name than the step.
+const BASES = {
+  x: ({ place, encoder, decoder }) => {
     if (isFeedForward(place)) return "x_ff";
-    if (place === "encoder.self") return (encoder === 0 ? "x_first" : "x") + aloneSuffix(data);
-    return decoder === 0 ? "x_fed" : "x" + aloneSuffix(data);
+    return { "encoder.self": !encoder && "x_first", "decoder.self": !decoder && "x_fed" }[place] || "x";
   },
-  norm: (state, data) => (data.config.norm === "pre" ? "norm_pre" : "norm") + aloneSuffix(data),
-  project: ({ place }, { config }) =>
-    (place === "decoder.cross" ? "project_cross" : "project") + (config.norm === "pre" ? "_pre" : ""),
   split: (state, { config }) => (config.d_k === config.d_head ? "split" : "split_own"),
-  dot: ({ place }) => (place === "decoder.cross" ? "dot_cross" : "dot"),
   scale: (state, data) => {
     const factor = factorOf(state, data);
     if (factor === null) return data.config.scaling ? "scale" : "scale_off";
@@ -136,57 +123,45 @@ const VARIANTS = {
   },
   mask: (state, data, matrix) => {
     const { place } = state;
-    const { hidden } = matrix && matrix.name === "scores" ? hiddenCount(matrix) : { hidden: null };
     if (place === "decoder.self") return "mask" + (maskSuffix(state, data) || "_decoder");
-    return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (hidden ? "_some" : "");
+    const some = matrix?.name === "scores" && hiddenCells(matrix) > 0;
+    return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (some ? "_some" : "");
   },
-  softmax: (state, { about }) => "softmax" + RULES[(about && about.rule && about.rule[state.head]) || 0],
-  values: (state, data) => {
-    if (data.about && data.about.zero && data.about.zero[state.head]) return "values_zero";
-    if (data.about && data.about.replaced && data.about.replaced[state.head]) return "values_replaced";
-    return state.place === "decoder.cross" ? "values_cross" : "values";
-  },
-  add: (state, data) => {
-    if (data.about && data.about.skipped) return "add_skipped";
-    return { pre: "add_pre", none: "add_none" }[data.config.norm] || "add";
-  },
-  output: (state, data) => "output" + updateSuffix(data),
-  outer: (state, data) => "outer" + updateSuffix(data),
-  inner: (state, { config }) => (config.norm === "pre" ? "inner_pre" : "inner"),
+  output: (state, data) => (isLost(data) ? "update_skipped" : "output"),
+  outer: (state, data) => (isLost(data) ? "update_skipped" : "outer"),
   activation: (state, { config }) => "activation_" + config.activation,
   row: ({ place }, { config }) => "row_" + place + (place === "target" && config.target_vocab_size ? "_own" : ""),
   times: (state, { config }) => (config.embedding_scale ? "times" : "times_off"),
   logits: (state, { config }) => "logits" + (config.tied_output ? "" : "_own") + (config.output_bias ? "_bias" : ""),
-  plus: (state, data) =>
-    "plus_" + data.config.positions + (data.config.positions === "none" && isUnmasked(data) ? "_bare" : ""),
-  hidden: (state, data) => (data.config.norm === "pre" ? "hidden_pre" : "hidden") + (isUnmasked(data) ? "_bare" : ""),
+  plus: (state, { config }) => "plus_" + config.positions,
   choose: ({ t }, data) => {
-    const { header, outputs } = data;
-    if (!header.own) return "choose_given";
-    if (isUnmasked(data)) return "choose_own_bare";
-    return outputs.chosen_rank[t] ? "choose_own_rank" : "choose_own";
+    const rank = data.outputs.chosen_rank[t] && !isUnmasked(data);
+    return data.header.own ? (rank ? "choose_own_rank" : "choose_own") : "choose_given";
   },
   back: ({ t }, { steps, header }) => (t + 1 < steps ? (header.own ? "back" : "back_given") : "back_end"),
 };
-// The ending of a key about Sublayer(x): what happens to it if it is not added to x.
-function updateSuffix(data) {
-  if (data.config.residual !== false) return "";
-  return data.about && data.about.skipped ? "_skipped" : "_alone";
+
+// Whether a switch removes a sub-layer that nothing goes around.
+const isLost = ({ config, about }) => config.residual === false && about?.skipped;
+
+// The text of a step: its name with those endings, of the ones that hold for the state, for which there is such a text.
+function textOf(state, data, matrix) {
+  const { config } = data;
+  const { zero, replaced, skipped, rule } = switchEffects(state, data);
+  const endings = [
+    ...[zero && "zero", replaced && "replaced", skipped && "skipped", ["", "uniform", "argmax"][rule]],
+    ...[state.place === "decoder.cross" && "cross", config.norm],
+    ...[config.residual === false && "alone", isUnmasked(data) && "bare"],
+  ];
+  const longer = (text, ending) => (`tell_${text}_${ending}` in EXPLANATIONS ? `${text}_${ending}` : text);
+  return endings.reduce(longer, BASES[state.step]?.(state, data, matrix) ?? state.step);
 }
 
+// The titles of texts that have none of their own, nor that of their step.
 const TITLES = {
-  add_none: "add",
-  x_cross: "x_cross",
-  scale_off: "scale_off",
   scale_removed: "scale_off",
-  scale_switched: "scale_switched",
   softmax_uniform: "softmax_switched",
   softmax_argmax: "softmax_switched",
-  activation_relu: "activation_relu",
-  activation_gelu: "activation_gelu",
-  activation_swish: "activation_swish",
-  times_off: "times_off",
-  plus_none: "plus_none",
   plus_none_bare: "plus_none",
 };
 
@@ -200,17 +175,19 @@ function tableSuffix({ target_vocab_size: apart, tied_output: tied }) {
 export function textKeys(state, data, matrix) {
   const { place, step, zoom } = state;
   const { config } = data;
-  const named = place.replace(".", "_");
+  const named = placeName(place);
   if (!isNear(state)) {
     const norm = config.norm === "post" ? "" : "_" + config.norm;
     const more = zoom === "model" ? "model" + aloneSuffix(data) : "layer" + norm + aloneSuffix(data);
     const off = maskSuffix(state, data);
-    const adds = zoom === "model" && (place === "encoder.self" || isFeedForward(place)) ? aloneSuffix(data) : "";
+    const network = zoom === "model" && isFeedForward(place); // the same in both stacks
+    const adds = network || (zoom === "model" && place === "encoder.self") ? aloneSuffix(data) : "";
     const ending = place === "output" && !config.tied_output ? "_own" : adds;
-    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${ending}`, more: "tell_more_" + more };
+    const text = `tell_${zoom}_${network ? "ff" : named}${off}${ending}`;
+    return { title: "place_" + named + off, text, more: "tell_more_" + more };
   }
-  const text = VARIANTS[step] ? VARIANTS[step](state, data, matrix) : step;
-  const title = TITLES[text] || step;
+  const text = textOf(state, data, matrix);
+  const title = `tell_title_${text}` in EXPLANATIONS ? text : (TITLES[text] ?? step);
   const bare = isUnmasked(data) ? "_bare" : "";
   const fed = step === "back" ? "back" + (bare || (isCausalOff(state, data, true) ? "_off" : "")) : step;
   const folded = {
@@ -264,11 +241,7 @@ export const headsOf = ({ heads }, say) => say(heads === 1 ? "heads_one" : "head
 const rootSign = (value) => (Number.isInteger(Math.sqrt(value)) ? "=" : "≈");
 const shortValue = (value) => String(Number(value.toPrecision(4)));
 
-function hiddenCount(matrix) {
-  let hidden = 0;
-  for (const value of matrix.data) if (value === -Infinity) hidden++;
-  return { hidden, total: matrix.data.length };
-}
+export const hiddenCells = ({ data }) => data.reduce((count, value) => count + Number(value === -Infinity), 0);
 
 // One line about the effect of this step on these numbers: {key, values} or null.
 export function factOf(state, data, matrix) {
@@ -276,8 +249,8 @@ export function factOf(state, data, matrix) {
   if (!isNear(state)) return null;
   const { outputs, config } = data;
   if (step === "mask" && matrix && matrix.masked) {
-    const { hidden, total } = hiddenCount(matrix);
-    return { key: "tell_fact_hidden", values: { hidden: formatCount(hidden), total: formatCount(total) } };
+    const values = { hidden: formatCount(hiddenCells(matrix)), total: formatCount(matrix.data.length) };
+    return { key: "tell_fact_hidden", values };
   }
   if (step === "activation" && config.activation === "relu" && matrix) {
     const alive = matrix.data.reduce((count, value) => count + (value > 0), 0);
@@ -333,8 +306,9 @@ function boxOf(state, { config, header }) {
   const at = traceName(state);
   if (near && step === "norm") return [at + ".norm", null];
   const tensorsOf = (name) => header.boxes[name]?.tensors || [];
-  const symbols = near && TENSORS[step];
-  if (symbols) return [at, tensorsOf(at).filter(({ symbol }) => symbols.includes(symbol))];
+  // Weights and their biases.
+  const symbols = near ? weightsOf(step).flatMap((name) => [SYMBOLS[name], SYMBOLS["b" + name.slice(1)]]) : [];
+  if (symbols.length) return [at, tensorsOf(at).filter(({ symbol }) => symbols.includes(symbol))];
   return [at, [...tensorsOf(at), ...tensorsOf(at + ".norm")], near ? "tell_parameters_not" : null];
 }
 

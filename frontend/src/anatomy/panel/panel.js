@@ -4,11 +4,10 @@ import { readTheme, cssColour } from "../../core/colour.js";
 import { formatNumber, formatCount } from "../format.js";
 import { PaintKit } from "../stage/paint.js";
 import { equationOf, cellEquationOf, richText } from "./equations.js";
-import { placeName } from "../bars.js";
 import { wholeRow, textKeys, textValues, factOf, parametersOf, switchChange, isNear } from "./facts.js";
 import { sideOf, switchEffects } from "./facts.js";
 import { spokenState } from "../words/spoken.js";
-import { isOpen, stackOf } from "../walk.js";
+import { isOpen, kindOf, placeName } from "../walk.js";
 
 // The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and the reason.
 
@@ -18,11 +17,11 @@ const STOPS = 32; // of the gradient between the smallest and the largest number
 const SMALLEST = 0.6; // of the size of an equation that would be wider than the panel
 
 export class ExplanationPanel {
-  /** @type {any} */ kit;
-  /** @type {Translate} */ t;
-  /** @type {any} */ tooltip;
   constructor({ t, tooltip, hooks }) {
-    Object.assign(this, { t, tooltip, kit: new PaintKit() });
+    this.t = /** @type {Translate} */ (t);
+    this.tooltip = tooltip;
+    this.kit = new PaintKit();
+    this.shown = {}; // by part of the panel
     const made = (tag, name, ...children) =>
       el(tag, { class: "hs-an-" + name, "data-testid": "tell-" + name }, ...children);
     this.title = made("h2", "title");
@@ -40,7 +39,6 @@ export class ExplanationPanel {
     this.switches = made("ul", "switched");
     const switched = el("p", { class: "hs-an-off-name" }, t("tell_switched"));
     this.off = made("div", "off", this.changed, switched, this.switches);
-    this.hover = made("p", "hover");
     this.folds = { more: this.more, parameters: this.box };
     for (const [name, fold] of Object.entries(this.folds))
       fold.addEventListener("toggle", () => hooks.fold(name, fold.open));
@@ -48,7 +46,7 @@ export class ExplanationPanel {
     this.element = el(
       "section",
       { class: "hs-an-tell", "aria-label": t("tell_region"), "data-testid": "anatomy-tell" },
-      ...[this.start.element, this.title, this.equation, this.shape, this.legend, this.hover],
+      ...[this.start.element, this.title, this.equation, this.shape, this.legend],
       el("div", { class: "hs-an-why" }, this.explanation, this.fact, this.more, this.box, this.off),
     );
     this.element.tabIndex = 0; // it scrolls
@@ -56,13 +54,13 @@ export class ExplanationPanel {
   }
 
   // info: {matrix: the result of the step, or null; item: the item of the scene that shows it, for its colours;
-  // waiting: its numbers have not arrived; hover: {lines} or null}
+  // waiting: its numbers have not arrived}
   draw(state, data, info) {
     const { t } = this;
     const matrix = info.matrix || null;
     const keys = textKeys(state, data, matrix);
     const values = textValues(state, data, t);
-    this.element.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
+    this.element.dataset.kind = kindOf(state.place);
     this.element.dataset.step = isNear(state) ? state.step : "";
     for (const [name, fold] of Object.entries(this.folds)) fold.open = isOpen(state, name);
     this.element.toggleAttribute("data-start", this.start.draw(state, data));
@@ -77,12 +75,15 @@ export class ExplanationPanel {
     this.fact.textContent = fact ? t(fact.key, fact.values) : "";
     this.drawParameters(state, data);
     this.drawSwitches(state, data, matrix);
-    const hover = info.hover ? info.hover.lines || info.hover : null;
-    this.hover.hidden = !hover;
-    this.hover.replaceChildren(...(hover || []).map((line) => el("span", { dir: "auto" }, line.text || line)));
-    const stop = `${data.id}/${state.zoom}/${state.place}/${state.encoder}/${state.decoder}/${state.step}`;
-    if (stop !== this.stop) this.element.scrollTop = 0;
-    this.stop = stop;
+    const { zoom, place, encoder, decoder, step } = state;
+    if (this.isNew("stop", data.id, zoom, place, encoder, decoder, step)) this.element.scrollTop = 0;
+  }
+
+  // Whether a part of the panel shows something else than when it was drawn.
+  isNew(part, ...shown) {
+    const before = this.shown[part];
+    this.shown[part] = JSON.stringify(shown);
+    return this.shown[part] !== before;
   }
 
   drawEquation(state, data, matrix) {
@@ -92,9 +93,8 @@ export class ExplanationPanel {
     const chosen = zoom === "number" && place !== "output" && col >= 0;
     const cell = chosen && matrix && row < matrix.rows && col < matrix.cols;
     const value = cell ? formatNumber(matrix.at(row, col), matrix.name) : "";
-    const key = JSON.stringify([zoom, place, step, state.head, cell && [matrix.name, row, col, value], about, config]);
-    if (key === this.equationKey) return;
-    this.equationKey = key;
+    const number = cell && [matrix.name, row, col, value];
+    if (!this.isNew("equation", zoom, place, step, state.head, number, about, config)) return;
     const equations = [equationOf(state, config, this.t, about)];
     const equation = cell && cellEquationOf(state, config, value, this.t, about);
     if (equation) equations.push(el("div", { class: "hs-an-cell-equation" }, equation));
@@ -114,9 +114,7 @@ export class ExplanationPanel {
   // "scores [1, 8, 12, 12] = [batch, head, query, key]"
   drawShape(matrix, waiting) {
     const { t } = this;
-    const key = matrix ? JSON.stringify([matrix.name, matrix.shape, matrix.axes]) : String(waiting);
-    if (key === this.shapeKey) return;
-    this.shapeKey = key;
+    if (!this.isNew("shape", matrix ? [matrix.name, matrix.shape, matrix.axes] : waiting)) return undefined;
     if (!matrix) return this.shape.replaceChildren(t(waiting ? "tell_waiting" : "tell_nothing"));
     const list = (parts) => ["[", ...parts.flatMap((part, i) => (i ? [", ", part] : [part])), "]"];
     const says = (axis, n) => {
@@ -153,9 +151,7 @@ export class ExplanationPanel {
     const top = (item && item.top) || head.top;
     const [low, high] = weights ? [0, 1] : matrix.range;
     const name = (item && item.ramp) || sideOf(state.place, matrix.name);
-    const key = [theme.key, matrix.id, name, top].join("|");
-    if (key === this.legendKey) return;
-    this.legendKey = key;
+    if (!this.isNew("legend", theme.key, matrix.id, name, top)) return;
     const colour = (value) => cssColour(this.kit.rgb(theme, { ramp: name, top, matrix }, value));
     const at = (i) => low + ((high - low) * i) / STOPS;
     const stop = (_, i) => `${colour(at(i))} ${((100 * i) / STOPS).toFixed(1)}%`;
@@ -179,9 +175,7 @@ export class ExplanationPanel {
   drawParameters(state, data) {
     const { t } = this;
     const parameters = parametersOf(state, data);
-    const key = JSON.stringify([data.id, parameters.name, parameters.step, parameters.key]);
-    if (key === this.parametersKey) return;
-    this.parametersKey = key;
+    if (!this.isNew("parameters", data.id, parameters.name, parameters.step, parameters.key)) return;
     const count = formatCount(parameters.count);
     const share = percentText(parameters.share);
     const boxes = parameters.shared.map((name) => t("box_" + name.replace(".", "_")));
@@ -211,10 +205,7 @@ export class ExplanationPanel {
     this.changed.hidden = !change;
     this.changed.textContent = change ? t(key, { value: rampEnd(most), n: formatCount(cells) }) : "";
     this.changed.toggleAttribute("data-none", key === "tell_changed_none");
-    const text = JSON.stringify(words);
-    if (text === this.switchesText) return;
-    this.switchesText = text;
-    this.switches.replaceChildren(...words.map((word) => el("li", null, word)));
+    if (this.isNew("switches", words)) this.switches.replaceChildren(...words.map((word) => el("li", null, word)));
   }
 
   // One or two sentences that replace the picture for screen readers.
@@ -269,7 +260,7 @@ function rampEnd(value, whole) {
   return (digits === null ? value.toExponential(1) : value.toFixed(digits)).replace("-", "−");
 }
 
-export function percentText(share) {
+function percentText(share) {
   const percent = 100 * share;
   return `${percent >= 10 ? percent.toFixed(0) : percent >= 0.1 ? percent.toFixed(1) : percent.toFixed(3)}%`;
 }

@@ -156,10 +156,12 @@ export function paintItem(context, item, current, kit, theme, lit) {
   context.globalAlpha = 1;
 }
 
+const pixelRatio = () => Math.min(4, window.devicePixelRatio || 1);
+
 // At rest a matrix lies on whole pixels: its cells have sharp edges, wherever it came from.
 function onPixels(item, current) {
   if (NUMBERS_AT.some((name) => Math.abs(current[name] - item[name]) > 0.01)) return current;
-  const ratio = Math.min(4, window.devicePixelRatio || 1);
+  const ratio = pixelRatio();
   const rounded = (value) => Math.round(value * ratio) / ratio;
   const [x, y] = [rounded(current.x), rounded(current.y)];
   return { ...current, x, y, w: rounded(current.x + current.w) - x, h: rounded(current.y + current.h) - y };
@@ -174,12 +176,10 @@ function paintMatrix(context, item, current, kit, theme, lit, unit) {
   context.fillStyle = cssColour(theme.background);
   context.fillRect(x, y, w, h);
   if (matrix.masked) hatchMasked(context, matrix, current, kit.hatch(theme, context));
-  const ratio = Math.min(4, window.devicePixelRatio || 1);
-  const picture = kit.picture(theme, item, w * ratio);
+  const picture = kit.picture(theme, item, w * pixelRatio());
   context.imageSmoothingEnabled = false;
-  const pale = item.dimAfter !== undefined && item.dimAfter !== null && item.dimAfter + 1 < matrix.rows;
-  if (pale) {
-    const bright = item.dimAfter + 1;
+  const bright = (item.dimAfter ?? Infinity) + 1;
+  if (bright < matrix.rows) {
     const cut = (h * bright) / matrix.rows;
     context.drawImage(picture, 0, 0, picture.width, bright, x, y, w, cut);
     context.globalAlpha = alpha * PALE;
@@ -195,7 +195,7 @@ function paintMatrix(context, item, current, kit, theme, lit, unit) {
     context.lineWidth = item.outline === "strong" ? 2 : 1;
     context.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1);
   }
-  if (item.current !== undefined && item.current !== null && item.current < matrix.rows) {
+  if ((item.current ?? Infinity) < matrix.rows) {
     context.strokeStyle = cssColour(theme.ink);
     context.lineWidth = 2;
     const [top, end] = [Math.round(y + item.current * cell.h), Math.round(y + (item.current + 1) * cell.h)];
@@ -277,7 +277,7 @@ function paintNumbers(context, item, { x, y, w, h }, kit, theme, unit) {
   context.textBaseline = "middle";
   const alpha = context.globalAlpha;
   for (let row = 0; row < rows; row++) {
-    const pale = item.dimAfter !== undefined && item.dimAfter !== null && row > item.dimAfter;
+    const pale = row > (item.dimAfter ?? Infinity);
     context.globalAlpha = pale ? alpha * 0.35 : alpha;
     for (let col = 0; col < cols; col++) {
       const value = item.matrix.at(row, col);

@@ -10,12 +10,7 @@ export function paintText(context, item, current, kit, theme, unit) {
   context.textAlign = item.align || "left";
   context.textBaseline = "middle";
   const text = item.w ? shorten(context, item.text, item.w) : item.text;
-  if (!item.rotate) return context.fillText(text, textX(item, current), current.y + (item.h || 0) / 2);
-  context.save();
-  context.translate(current.x, current.y);
-  context.rotate((item.rotate * Math.PI) / 180);
-  context.fillText(text, 0, 0);
-  return context.restore();
+  context.fillText(text, textX(item, current), current.y + (item.h || 0) / 2);
 }
 
 const SHARES = { left: 0, center: 0.5, right: 1 }; // of the width before the anchor
@@ -24,7 +19,7 @@ const SHARES = { left: 0, center: 0.5, right: 1 }; // of the width before the an
 const textX = ({ w = 0, align = "left" }, { x }) => x + w * SHARES[align];
 
 // "W_3^Q": letters in italics, what follows _ and ^ (one sign, or a group in braces) below and above the line.
-export function mathParts(text) {
+function mathParts(text) {
   const parts = [];
   const pattern = /([_^])(\{[^}]*\}|.)|([^_^]+)/gu;
   for (const [, sign, group, plain] of text.matchAll(pattern)) {
@@ -82,14 +77,11 @@ export function paintTokens(context, item, current, kit, theme, lit, unit) {
   context.textBaseline = "middle";
   labels.forEach((label, i) => {
     const marked = i === item.current || i === axis;
-    const near = [item.current, axis].some(
-      (index) => index !== undefined && index !== null && Math.abs(index - i) < every,
-    );
+    const near = [item.current, axis].some((index) => Math.abs((index ?? Infinity) - i) < every);
     if (!marked && (i % every || (near && every > 1))) return;
     context.font = `${marked ? 600 : 400} ${size}px ${theme.font}`;
     context.fillStyle = marked ? hue : cssColour(theme.ink);
-    context.globalAlpha =
-      item.dimAfter !== undefined && item.dimAfter !== null && i > item.dimAfter ? alpha * 0.38 : alpha;
+    context.globalAlpha = i > (item.dimAfter ?? Infinity) ? alpha * 0.38 : alpha;
     const at = (i + 0.5) * space;
     if (rows) {
       context.textAlign = item.align || "right";

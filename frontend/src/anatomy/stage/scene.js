@@ -58,14 +58,6 @@ export function anatomySceneHeight(ctx) {
   return layoutOf(ctx.state)[1](ctx);
 }
 
-// [batch, head, query, d_k] -> [batch, query, h · d_k], the same numbers.
-function joinedScene(matrix) {
-  const [batch, , rows] = matrix.shape;
-  const [first, , row, width] = matrix.axes;
-  const joined = Object.create(matrix);
-  return Object.assign(joined, { shape: [batch, rows, matrix.cols], axes: [first, row, "head·" + width] });
-}
-
 // The matrix of a state: the result of its step; in the model and a layer, what its place shows.
 export function mainMatrix({ state, data }) {
   const { place, zoom } = state;
@@ -83,7 +75,10 @@ export function mainMatrix({ state, data }) {
   const matrix = data.matrix("place." + name, heads ? { head: state.head } : {});
   if (!matrix) return null;
   if (made.name === "probabilities") return probabilitiesOf(matrix);
-  // Before the split there is no tensor of heads.
-  const joined = state.step === "project" && !heads && matrix.shape.length === 4;
-  return joined ? joinedScene(matrix) : matrix;
+  if (state.step !== "project" || heads || matrix.shape.length < 4) return matrix;
+  // Before the split there is no tensor of heads: [batch, head, query, d_k] is [batch, query, h · d_k].
+  const [batch, , rows] = matrix.shape;
+  const [first, , row, width] = matrix.axes;
+  const about = { shape: [batch, rows, matrix.cols], axes: [first, row, "head·" + width] };
+  return Object.assign(Object.create(matrix), about);
 }

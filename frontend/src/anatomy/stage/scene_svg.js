@@ -2,6 +2,7 @@ import { cssColour } from "../../core/colour.js";
 import { svgFile } from "../../core/save.js";
 import { SvgContext, runsByColour, tag } from "../../core/svg_context.js";
 import { paintItem, PaintKit } from "./paint.js";
+import { shapeAtRest } from "./stage.js";
 
 // The drawing as SVG, painted by the code that paints it on the screen. Texts stay texts, matrices become one path per
 // colour.
@@ -127,10 +128,4 @@ export function sceneSvg(items, size, theme, lines) {
   const kit = new PaintKit();
   for (const item of items) paintItem(context, item, shapeAtRest(item), kit, theme, null);
   return svgFile({ theme, caption: lines, markup: context.defs + context.markup, ...size });
-}
-
-function shapeAtRest(item) {
-  const { x, y, w, h, alpha = 1, kind, from, to, points } = item;
-  const ends = kind === "bands" ? [from.x, from.y, from.h, to.x, to.y, to.h] : points;
-  return { x, y, w: w || 0, h: h || 0, alpha, more: ends };
 }

@@ -1,4 +1,5 @@
 import { formatCount } from "../format.js";
+import { matrixOf } from "../matrix.js";
 import { clamp, lettersWidth, mathWidth, paintedWidth, sheetScale } from "./measure.js";
 import { Pen } from "./pen.js";
 
@@ -31,7 +32,7 @@ export const rowRects = (n, unit) => (n <= 24 ? n * 1.35 : Math.max(24 * 1.35, n
 // Which rows of a column of texts are written: all, or every second, third, ...; near the current row only that one.
 export function numbersFit(count, space, size, current) {
   const every = Math.max(1, Math.ceil(size / space));
-  const near = (i) => every > 1 && current !== undefined && i !== current && Math.abs(i - current) < every;
+  const near = (i) => every > 1 && i !== current && Math.abs(i - (current ?? Infinity)) < every;
   return Array.from({ length: count }, (_, i) => i).filter((i) => i === current || (i % every === 0 && !near(i)));
 }
 
@@ -65,9 +66,8 @@ export function rowPart(matrix, first, count = matrix.cols) {
   if (!made.has(first)) {
     const { name, exact, top, axes } = matrix;
     const data = matrix.data.subarray(first, first + count);
-    const range = [Math.min(...data), Math.max(...data)];
-    const size = { rows: 1, cols: count, shape: [1, 1, count], range, masked: false };
-    made.set(first, { id: `${matrix.id}/${first}`, name, data, at: (_, col) => data[col], exact, top, axes, ...size });
+    const about = { id: `${matrix.id}/${first}`, name, data, rows: 1, cols: count, shape: [1, 1, count] };
+    made.set(first, matrixOf({ ...about, exact, top, axes }));
   }
   return made.get(first);
 }
@@ -158,17 +158,9 @@ export class Sheet extends Pen {
   }
 
   // A matrix with its name. room: the width of the name.
-  full(
-    key,
-    matrix,
-    rect,
-    symbol,
-    shape,
-    { room = rect.w, nameAlpha, scale, before, ...more } = /** @type {any} */ ({}),
-  ) {
-    const alpha = nameAlpha ?? more.alpha;
-    const about = { alpha, parent: more.parent, end: scale && matrix ? matrix.top : 0, before };
-    this.titleAbove(key, symbol, shape, { ...rect, w: room }, about);
+  full(key, matrix, rect, symbol, shape, { room = rect.w, nameAlpha, ...more } = /** @type {any} */ ({})) {
+    const look = { alpha: nameAlpha ?? more.alpha, parent: more.parent };
+    this.titleAbove(key, symbol, shape, { ...rect, w: room }, look);
     return this.matrix(key, matrix, rect, more);
   }
 

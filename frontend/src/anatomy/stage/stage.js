@@ -94,7 +94,7 @@ export class Stage {
       moves.push({ item, leaves: true, from: now, to: shapeOf(item, { ...rect, alpha: 0 }, now, camera.forth) });
     }
     for (const item of items) {
-      const end = shapeOf(item, { ...rectBetween(item), alpha: item.alpha ?? 1 });
+      const end = shapeAtRest(item);
       const previous = old.get(item.key);
       if (previous && previous.item.kind === item.kind) {
         const changed = item.kind === "matrix" && this.kit.pictureKey(previous.item) !== this.kit.pictureKey(item);
@@ -272,24 +272,18 @@ export class Stage {
   }
 
   button(item) {
+    const { key, label, go, x, y, w, h } = item;
+    const focus = (focused) => {
+      this.focused = focused;
+      this.redraw();
+    };
     const button = buttonEl({
-      "data-key": item.key,
-      "aria-label": item.label,
-      click: () => this.hooks.go(item.go),
-      focus: () => {
-        this.focused = button.matches(":focus-visible") ? item : null;
-        this.redraw();
-      },
-      blur: () => {
-        this.focused = null;
-        this.redraw();
-      },
+      ...{ "data-key": key, "aria-label": label, click: () => this.hooks.go(go) },
+      focus: () => focus(button.matches(":focus-visible") ? item : null),
+      blur: () => focus(null),
     });
-    const { style } = button;
-    style.left = item.x + "px";
-    style.top = item.y + "px";
-    style.width = Math.max(1, item.w) + "px";
-    style.height = Math.max(1, item.h) + "px";
+    const size = { width: `${Math.max(1, w)}px`, height: `${Math.max(1, h)}px` };
+    Object.assign(button.style, { left: `${x}px`, top: `${y}px`, ...size });
     return button;
   }
 }
@@ -352,25 +346,17 @@ function parentRect(item, find) {
   return null;
 }
 
+export const shapeAtRest = (item) => shapeOf(item, { ...rectBetween(item), alpha: item.alpha ?? 1 });
+
 // The numbers of an item that move; `rect` replaces its rectangle. now: the current lines; carry: how the camera moves
 // them.
-function shapeOf(item, rect, now, carry) {
-  const shape = { ...rect };
-  for (const name of NUMBERS) shape[name] ??= 0;
-  if (item.kind !== "bands" && item.kind !== "arrow") return shape;
-  const { from, to } = item;
-  const lines =
-    now && now.more ? now.more : item.kind === "arrow" ? item.points : [from.x, from.y, from.h, to.x, to.y, to.h];
-  shape.more = [...lines];
-  if (!carry) return shape;
-  const moved = (x, y, h) => carry({ x, y, w: 0, h });
-  if (item.kind === "bands")
-    for (const i of [0, 3]) {
-      const end = moved(lines[i], lines[i + 1], lines[i + 2]);
-      shape.more.splice(i, 3, end.x, end.y, end.h);
-    }
-  else
-    for (let i = 0; i < lines.length; i += 2)
-      shape.more.splice(i, 2, ...Object.values(moved(lines[i], lines[i + 1], 0)).slice(0, 2));
-  return shape;
+function shapeOf(item, rect, now = null, carry = null) {
+  const { kind, from, to, points } = item;
+  if (kind !== "bands" && kind !== "arrow") return rect;
+  const lines = now?.more ?? (kind === "arrow" ? points : [from.x, from.y, from.h, to.x, to.y, to.h]);
+  if (!carry) return { ...rect, more: [...lines] };
+  const size = kind === "bands" ? 3 : 2; // x, y and the height of an edge, or x and y of a point
+  const moved = (i) => carry({ x: lines[i], y: lines[i + 1], w: 0, h: size > 2 ? lines[i + 2] : 0 });
+  const ends = Array.from({ length: lines.length / size }, (_, end) => moved(end * size));
+  return { ...rect, more: ends.flatMap(({ x, y, h }) => [x, y, h].slice(0, size)) };
 }

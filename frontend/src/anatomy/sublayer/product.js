@@ -8,7 +8,7 @@ export function productSizes(sheet, blocks, height) {
   const bias = 0.75 * u;
   const fixed = 2 * line + bias + 0.5 * u;
   const freeHeight = Math.max(4 * u, height - fixed);
-  const widest = Math.max(...blocks.map((block) => block.honest ?? block.a));
+  const widest = Math.max(...blocks.map((block) => block.a));
   const most = sheet.slim ? Math.max(widest, (sheet.natural ? 9 : 15) * u) : Math.min(widest * 1.15, freeHeight);
   const high = Math.min(rows * sheet.cap, sheet.most, Math.max(freeHeight * 0.52, freeHeight - most));
   const top = Math.min(most, freeHeight - high);

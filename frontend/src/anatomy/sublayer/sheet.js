@@ -132,9 +132,9 @@ export class SubLayerSheet extends Sheet {
   }
 
   // Labels of rows; the first labels of a side are the ones that all zooms have.
-  rowTokens(side, y, h, { x = this.area.x, w = this.tw } = {}) {
+  rowTokens(side, y, h, { x = this.area.x } = {}) {
     const look = { colour: side.side, axis: side.axis, ...side.late };
-    this.tokens(this.once(`tokens:${side.side}`), side.labels, { x, y, w, h }, look);
+    this.tokens(this.once(`tokens:${side.side}`), side.labels, { x, y, w: this.tw, h }, look);
   }
 
   once(key) {

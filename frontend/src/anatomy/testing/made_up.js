@@ -1,4 +1,5 @@
 import { START_ANATOMY } from "../../state/generated.js";
+import { stopsOf } from "../walk.js";
 import { textsOf } from "./faults.js";
 
 // A drawing of any size with made-up numbers, for tests: what a board gets.
@@ -105,3 +106,18 @@ export function contextOf(data, state, area, { texts, heightOf, used = new Set()
   if (!h) ctx.area.h = heightOf(ctx);
   return ctx;
 }
+
+// Steps with several matrices to look into.
+const SEVERAL = {
+  project: ["queries", "keys", "values", "dot"],
+  split: ["queries", "keys", "values", "memory"],
+  x: ["queries", "memory"],
+};
+
+// A state for every number that can be looked into. cell(i): the row and decoding step of the stop at i.
+export const numberStates = (config, cell) =>
+  stopsOf(config, "number").flatMap((stop, i) =>
+    (SEVERAL[stop.step] || ["queries"]).map((matrix) => ({
+      ...{ ...START_ANATOMY, zoom: "number", matrix, head: i % config.heads, col: -1, ...cell(i), ...stop },
+    })),
+  );

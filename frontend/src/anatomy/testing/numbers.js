@@ -12,14 +12,9 @@ import { cellOf, numberBoard, numberOf } from "../number/number.js";
 import { NUMBER_TEXTS } from "../number/texts.js";
 import { mainMatrix } from "../stage/scene.js";
 import { isAttention, stopsOf, traceName } from "../walk.js";
+import { numberStates } from "./made_up.js";
 
 const START = { zoom: "number", encoder: 0, decoder: 0, matrix: "queries", head: 0, t: 0, row: 0, col: 0 };
-// Steps with several matrices to look into.
-const SEVERAL = {
-  project: ["queries", "keys", "values", "dot"],
-  split: ["queries", "keys", "values", "memory"],
-  x: ["queries", "memory"],
-};
 const packOf = (text) => readPack(Uint8Array.from(Buffer.from(text, "base64")));
 
 // Without its operands.
@@ -43,12 +38,7 @@ function compare({ trace, places, weights, cells, asks }) {
   const { config, labels } = packOf(trace).header;
 
   // Of every stop the default cell, both corners and one between.
-  const stops = stopsOf(config, "number").flatMap((stop, i) =>
-    (SEVERAL[stop.step] || ["queries"]).map((matrix) => ({
-      ...{ ...START, matrix, head: i % config.heads, row: i % 3, col: -1, t: (i + 1) % labels.target_in.length },
-      ...stop,
-    })),
-  );
+  const stops = numberStates(config, (i) => ({ row: i % 3, t: (i + 1) % labels.target_in.length }));
   const numbers = stops.flatMap((stop) => {
     const data = dataOf(stop);
     const texts = boardOf({ ...stop, ...cellOf(stop, data) }, data);

@@ -232,9 +232,6 @@ export const EXPLANATIONS = {
   tell_output_alone:
     "Times W^O, plus b^O: every column of the result combines all {heads_named} (section 3.2.2). This is " +
     "Sublayer(x). It replaces x: there is no residual connection that adds the two, as in section 3.1.",
-  tell_output_skipped:
-    "A switch of the lab removes this sub-layer: its output is set to 0. This model has no residual connection that " +
-    "carries x past it (section 3.1 has one), so nothing of x goes on.",
   tell_more_output:
     "W^O can be cut into {heads} blocks of {d_head} rows. Then Concat(head_1, …, head_h) W^O is the sum of every " +
     "head's output times its block: the heads add up, and the contribution of each head can be studied alone.",
@@ -287,7 +284,7 @@ export const EXPLANATIONS = {
     "Times W_2, plus b_2: back from {d_ff} to {d_model} numbers (equation 2, section 3.3). Each neuron adds its row " +
     "of W_2, times its activation. This is Sublayer(x). It replaces x: there is no residual connection that adds the " +
     "two, as in section 3.1.",
-  tell_outer_skipped:
+  tell_update_skipped:
     "A switch of the lab removes this sub-layer: its output is set to 0. This model has no residual connection that " +
     "carries x past it (section 3.1 has one), so nothing of x goes on.",
   tell_more_outer:
@@ -301,13 +298,13 @@ export const EXPLANATIONS = {
   tell_model_encoder_self:
     "Layer {layer} of {layers}. Each source token attends to all source tokens, in {heads_named} at once, and adds " +
     "the result to its row (sections 3.1 and 3.2.3).",
-  tell_model_encoder_ff:
+  tell_model_ff:
     "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself and adds the result (sections 3.1 " +
     "and 3.3).",
   tell_model_encoder_self_alone:
     "Layer {layer} of {layers}. Each source token attends to all source tokens, in {heads_named} at once, and the " +
     "result replaces its row: this model has no residual connections (sections 3.1 and 3.2.3).",
-  tell_model_encoder_ff_alone:
+  tell_model_ff_alone:
     "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself, and the result replaces it: this " +
     "model has no residual connections (sections 3.1 and 3.3).",
   tell_model_target:
@@ -324,12 +321,6 @@ export const EXPLANATIONS = {
   tell_model_decoder_cross:
     "Layer {layer} of {layers}. Each target token attends to the encoder's output, {m} rows: here the decoder reads " +
     "the source sentence (section 3.2.3).",
-  tell_model_decoder_ff:
-    "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself and adds the result (sections 3.1 " +
-    "and 3.3).",
-  tell_model_decoder_ff_alone:
-    "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself, and the result replaces it: this " +
-    "model has no residual connections (sections 3.1 and 3.3).",
   tell_model_output:
     "The row of the step shown is compared with every row of the embedding table. A softmax turns the results into a " +
     "probability for each of the {vocab} tokens (section 3.4). The chosen token is the next input.",

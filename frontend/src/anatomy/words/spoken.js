@@ -1,6 +1,7 @@
 import { formatNumber } from "../format.js";
 import { stepSuffix, stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
-import { labelsOf, maskSuffix, isPredicted, isNear, isOneHead } from "../panel/facts.js";
+import { rangeOf } from "../matrix.js";
+import { hiddenCells, labelsOf, maskSuffix, isPredicted, isNear, isOneHead } from "../panel/facts.js";
 
 // The description that replaces the picture for screen readers.
 
@@ -12,13 +13,14 @@ export function spokenState(t, state, data, matrix, place, waiting) {
   const p = formatNumber(outputs.chosen_probability[state.t], "weights");
   if (!isNear(state)) {
     const stops = stopsOf(config, state.zoom);
-    const n = stopIndex(config, state, stops) + 1;
+    const n = stopIndex(state, stops) + 1;
     const values = { n, count: stops.length, place: at, source: data.labels("source").length, t: state.t + 1, steps };
     const key = isPredicted(data, state.t) ? "said_place" : "said_place_next";
     return t(key, { ...values, fed, predicted: token, p });
   }
   const list = stepsOf(state.place, config);
-  const step = t("said_step_" + state.step + stepSuffix(state.step, config));
+  const named = "step_" + state.step + stepSuffix(state.step, config);
+  const step = t("said_" + named) === "said_" + named ? t(named) : t("said_" + named);
   const values = { n: list.indexOf(state.step) + 1, count: list.length, step, place: at, t: state.t + 1 };
   if (state.place === "output" && (state.step === "choose" || state.step === "back")) {
     const rank = outputs.chosen_rank[state.t] + 1;
@@ -30,10 +32,10 @@ export function spokenState(t, state, data, matrix, place, waiting) {
 
 function spokenMatrix(t, state, data, matrix, values) {
   const { config, outputs } = data;
-  const extremes = spokenExtremes(matrix);
+  const range = rangeOf(matrix.data);
   const named = "matrix_" + matrix.name;
   const what = (t(named) === named ? matrix.name : t(named)).replaceAll("_", " ");
-  const [low, high] = [extremes.low, extremes.high].map((value) => spokenNumber(value));
+  const [low, high] = range.map(spokenNumber);
   const more = { ...values, what, low, high, rows: matrix.rows, columns: matrix.cols };
   if (matrix.rows === 1 && state.place === "output") {
     const count = outputs.labels[state.t].length;
@@ -41,39 +43,21 @@ function spokenMatrix(t, state, data, matrix, values) {
     return t("said_vector", { ...more, token, p });
   }
   const { rows, columns } = labelsOf(state, data, matrix);
-  Object.assign(more, { row: rows[extremes.row] ?? extremes.row + 1, number: extremes.col + 1 });
-  Object.assign(more, { head: state.head + 1, heads: config.heads, hidden: extremes.hidden });
+  const largest = Math.max(0, matrix.data.indexOf(range[1]));
+  const [atRow, atCol] = [Math.floor(largest / matrix.cols), largest % matrix.cols];
+  const hidden = hiddenCells(matrix);
+  Object.assign(more, { row: rows[atRow] ?? atRow + 1, number: atCol + 1, column: columns?.[atCol] });
+  Object.assign(more, { head: state.head + 1, heads: config.heads, hidden });
   const single = isAttention(state.place) && isOneHead(matrix);
-  if (single && columns) more.column = columns[extremes.col];
-  const key = single
-    ? columns
-      ? extremes.hidden
-        ? "said_head_hidden"
-        : "said_head"
-      : "said_head_rows"
-    : "said_rows";
-  const text = t(key, more);
+  const ofHead = columns ? (hidden ? "said_head_hidden" : "said_head") : "said_head_rows";
+  const text = t(single ? ofHead : "said_rows", more);
   const { row, col } = state;
   if (state.zoom !== "number" || col < 0 || row >= matrix.rows || col >= matrix.cols) return text;
   const value = formatNumber(matrix.at(row, col), matrix.name);
   return t("said_number", { text, row: rows[row] ?? row + 1, column: columns ? columns[col] : col + 1, value });
 }
 
-// Smallest and largest number and the position of the largest, without cells of minus infinity.
-function spokenExtremes({ rows, cols, data }) {
-  const extremes = { low: Infinity, high: -Infinity, row: 0, col: 0, hidden: 0 };
-  for (let i = 0; i < rows * cols; i++) {
-    const value = data[i];
-    if (value === -Infinity) extremes.hidden++;
-    if (!Number.isFinite(value)) continue;
-    if (value < extremes.low) extremes.low = value;
-    if (value > extremes.high) Object.assign(extremes, { high: value, row: Math.floor(i / cols), col: i % cols });
-  }
-  return extremes;
-}
-
 function spokenNumber(value) {
-  if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   return String(Number(size >= 100 ? value.toFixed(0) : value.toPrecision(2))).replace("-", "−");
 }

@@ -44,9 +44,6 @@ export const ANATOMY_TEXTS = {
   zoom_sub_self: "Self-attention",
   zoom_sub_cross: "Cross-attention",
   zoom_sub_ff: "Feed-forward",
-  zoom_sub_source: "Source embedding",
-  zoom_sub_target: "Target embedding",
-  zoom_sub_output: "Output",
   zoom_head: "Head {head}",
   zoom_number: "Number",
   zoom_number_at: "Number [{row}, {column}]",
@@ -119,8 +116,6 @@ export const ANATOMY_TEXTS = {
 
   // the panel
   tell_region: "What is computed here",
-  tell_number: "One number",
-  tell_number_cell: "One number: row {row}, column {column}",
   tell_legend: "Colours from {low} to {high}",
   tell_legend_top: "Full colour from {top} up: 99.9% of the numbers are smaller.",
   tell_legend_top_shared: "Full colour from {top} up: the heads or matrices compared here share one scale.",
@@ -223,23 +218,17 @@ export const ANATOMY_TEXTS = {
   said_place_next:
     "Stop {n} of {count} on the way through the model, {place}. {source} source tokens go in; decoding step {t} of " +
     "{steps} is fed “{fed}”; next comes “{predicted}”, probability {p}.",
-  said_step_x: "x",
-  said_step_norm: "LayerNorm",
+  // of the steps that the bar writes with signs
   said_step_project: "queries, keys and values",
   said_step_split: "split into heads",
   said_step_dot: "dot products",
   said_step_scale: "scaling",
   said_step_scale_off: "not scaled",
-  said_step_mask: "mask",
-  said_step_softmax: "softmax",
   said_step_values: "weights times values",
   said_step_concat: "concatenate",
   said_step_output: "times W O",
   said_step_add: "plus x",
   said_step_inner: "times W 1",
-  said_step_activation_relu: "ReLU",
-  said_step_activation_gelu: "GELU",
-  said_step_activation_swish: "swish",
   said_step_outer: "times W 2",
   said_step_row: "rows of the embedding table",
   said_step_times: "times the square root of d model",
@@ -247,10 +236,7 @@ export const ANATOMY_TEXTS = {
   said_step_plus: "plus the position",
   said_step_plus_none: "no position added",
   said_step_hidden: "the decoder's output",
-  said_step_logits: "logits",
-  said_step_probabilities: "softmax",
   said_step_choose: "the chosen token",
-  said_step_back: "fed back",
   said_quiet: "Step {n} of {count}, {step}, {place}.",
 
   // equations as they are read out
