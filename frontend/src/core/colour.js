@@ -68,7 +68,12 @@ export function readTheme(element) {
 // 256 colours from weight 0 (the page) to weight 1 (the furthest from the page).
 export function makeRamp(theme, kind) {
   const hue = theme.hues[kind];
-  return rampThrough(theme, hue, mixColours(hue, theme.dark ? [255, 255, 255] : hue.map((v) => v * 0.14 + 6), 0.62));
+  const end = mixColours(hue, theme.dark ? [255, 255, 255] : hue.map((v) => v * 0.14 + 6), 0.62);
+  return Array.from({ length: 256 }, (_, i) => {
+    // There are many small weights and they matter: the exponent makes them visible.
+    const at = (i / 255) ** 0.72;
+    return at < 0.75 ? mixColours(theme.background, hue, at / 0.75) : mixColours(hue, end, (at - 0.75) / 0.25);
+  });
 }
 
 // The other end of a difference: a contrary hue of middle lightness in both themes, while makeRamp ends near black or
@@ -76,19 +81,8 @@ export function makeRamp(theme, kind) {
 const NEGATIVE_HUES = { encoder_self: "#e07b1a", decoder_self: "#3f8fe0", cross: "#e07b1a" };
 
 export function makeNegativeRamp(theme, kind) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(NEGATIVE_HUES[kind].slice(at, at + 2), 16));
-  const end = [r, g, b];
+  const end = [1, 3, 5].map((at) => parseInt(NEGATIVE_HUES[kind].slice(at, at + 2), 16));
   return Array.from({ length: 256 }, (_, i) => mixColours(theme.background, end, (i / 255) ** 0.72));
-}
-
-function rampThrough(theme, hue, end) {
-  const ramp = [];
-  for (let i = 0; i < 256; i++) {
-    // There are many small weights and they matter: the exponent makes them visible.
-    const at = (i / 255) ** 0.72;
-    ramp.push(at < 0.75 ? mixColours(theme.background, hue, at / 0.75) : mixColours(hue, end, (at - 0.75) / 0.25));
-  }
-  return ramp;
 }
 
 // Weight -> index into the ramp, under a scale that ends at `top`; below the threshold nothing is drawn.

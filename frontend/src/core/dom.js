@@ -2,12 +2,17 @@
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-function fillElement(element, attributes, children) {
+// Functions listen to events; null, undefined and false are left out.
+export function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(name, value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
+}
+
+function fillElement(element, attributes, children) {
+  setAttributes(element, attributes);
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;
 }
@@ -18,6 +23,12 @@ export function el(tag, attributes, ...children) {
 }
 
 export const buttonEl = (attributes, ...children) => el("button", { type: "button", ...attributes }, ...children);
+
+// A slider. bounds: its min, max and step; move: called with the number that was chosen.
+export function sliderEl(testid, label, bounds, move) {
+  const input = (event) => move(Number(event.target.value));
+  return el("input", { type: "range", "data-testid": testid, "aria-label": label, ...bounds, input });
+}
 
 export function svgEl(tag, attributes, ...children) {
   return fillElement(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);

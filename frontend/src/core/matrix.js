@@ -130,12 +130,12 @@ export function meanShare(weights, keys, rows, counts) {
 }
 
 // softmax(q . k * scale) of one row, in double precision, without masked keys; or a switch's replacement: 1, equal
-// weights on all visible keys; 2, all weight on the best key.
+// weights on all visible keys; 2, all weight on the best key. largest: of the scores, also those of masked keys.
 export function recomputeRow(exact, q, hidden) {
   const { queries, keys, depth, scale, count, bias } = exact;
   const products = new Float64Array(count);
   const scores = new Float64Array(count);
-  let top = -Infinity;
+  let [top, largest] = [-Infinity, 0];
   for (let k = 0; k < count; k++) {
     let dot = 0;
     for (let d = 0; d < depth; d++) dot += queries[q * depth + d] * keys[k * depth + d];
@@ -143,6 +143,7 @@ export function recomputeRow(exact, q, hidden) {
     const score = dot * scale + (bias ? bias[q * count + k] : 0);
     scores[k] = hidden && hidden[q * count + k] ? -Infinity : score;
     if (scores[k] > top) top = scores[k];
+    largest = Math.max(largest, Math.abs(score));
   }
   const weights = new Float64Array(count);
   const best = scores.indexOf(top);
@@ -153,18 +154,20 @@ export function recomputeRow(exact, q, hidden) {
     sum += weights[k];
   }
   for (let k = 0; k < count; k++) weights[k] /= sum;
-  return { products, scores, weights };
+  return { products, scores, weights, largest };
 }
 
 export const CHECK_TOLERANCE = 1e-5; // of the sum of a row from 1, and of weights recomputed from Q and K
 
-// Largest deviations of one head from what must hold. `recomputed` is null if queries and keys are not known.
+// Largest deviations of one head from what must hold, and the largest score. `recomputed` is null if queries and keys are
+// not known.
 export function checkMatrix(exact, hidden) {
   const rows = exact.count ? exact.weights.length / exact.count : 0;
-  const deviations = { row_sum: 0, masked: 0, recomputed: exact.queries ? 0 : null };
+  const deviations = { row_sum: 0, masked: 0, recomputed: exact.queries ? 0 : null, largest: 0 };
   for (let q = 0; q < rows; q++) {
     let sum = 0;
     const again = exact.queries ? recomputeRow(exact, q, hidden) : null;
+    deviations.largest = worse(deviations.largest, again?.largest ?? 0);
     for (let k = 0; k < exact.count; k++) {
       const w = exact.weights[q * exact.count + k];
       sum += w;
@@ -177,7 +180,7 @@ export function checkMatrix(exact, hidden) {
 }
 
 // Not Math.max: a weight that is not a number must fail the check, and NaN > x is false.
-function worse(known, deviation) {
+export function worse(known, deviation) {
   return Number.isNaN(known) || deviation <= known ? known : deviation;
 }
 

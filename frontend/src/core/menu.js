@@ -1,4 +1,4 @@
-import { el } from "./dom.js";
+import { buttonEl, el } from "./dom.js";
 
 // A button, `label`, that opens a menu. Escape and a press anywhere else close it.
 export function makeMenu(label, attributes, ...content) {
@@ -26,11 +26,7 @@ export function makeSaveMenu(t, name, save, formats = ["png", "svg", "csv"]) {
     save(format);
   };
   const choices = formats.map((format) =>
-    el(
-      "button",
-      { type: "button", "data-testid": `${name}-${format}`, click: () => choose(format) },
-      t("save_" + format),
-    ),
+    buttonEl({ "data-testid": `${name}-${format}`, click: () => choose(format) }, t("save_" + format)),
   );
   const attributes = { class: "hs-save", "data-testid": name, "data-not-in-link": "" };
   const element = makeMenu(t("save"), attributes, el("div", { class: "hs-menu" }, ...choices));

@@ -58,3 +58,10 @@ export class Picture {
 export function tellDrawn(element, detail) {
   element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
 }
+
+// The same with the number of the drawing, which the element has too. name: of what is drawn; "": nobody is told.
+export function countDrawing(element, name) {
+  const count = (Number(element.dataset.drawn) || 0) + 1;
+  element.dataset.drawn = String(count);
+  if (name) tellDrawn(element, `${name}:${count}`);
+}

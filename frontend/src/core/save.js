@@ -154,10 +154,19 @@ function rulesOf(sheet) {
 async function withFile(face) {
   const [, address] = /url\(["']?([^"')]+)/.exec(face.style.getPropertyValue("src"));
   const file = await fetch(new URL(address, face.parentStyleSheet.href ?? document.baseURI));
-  const reader = new FileReader();
-  reader.readAsDataURL(await file.blob());
-  await new Promise((done) => reader.addEventListener("load", done));
-  return face.cssText.replace(address, () => String(reader.result));
+  const held = await dataAddress(await file.blob());
+  return face.cssText.replace(address, () => held);
+}
+
+// A data: address with the bytes, which browsers build far faster than JavaScript could.
+/** @param {Blob} blob @returns {Promise<string>} */
+export function dataAddress(blob) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => resolve(String(reader.result)));
+    reader.addEventListener("error", () => reject(reader.error));
+    reader.readAsDataURL(blob);
+  });
 }
 
 // A text of a table. A token such as "=1+1" is text; a spreadsheet would compute it, or load what =HYPERLINK and =DDE

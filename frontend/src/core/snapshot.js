@@ -1,5 +1,5 @@
 import { readColour } from "./colour.js";
-import { shorten } from "./dom.js";
+import { setAttributes, shorten } from "./dom.js";
 import { svgContext } from "./save.js";
 import { escape, fitted, tag } from "./svg_context.js";
 
@@ -90,13 +90,12 @@ class Snapshot {
 
   // Position and size in the picture of a box of the window.
   at({ left, top, width, height }) {
-    const box = {
+    return {
       x: short(left - this.origin.x),
       y: short(top - this.origin.y),
       width: short(width),
       height: short(height),
     };
-    return box;
   }
 
   // The same for what is drawn: the picture ends where the last of it ends.
@@ -234,8 +233,7 @@ class Snapshot {
     const { overflow } = getComputedStyle(svg);
     const copy = styledSvg(svg);
     const view = svg.getAttribute("viewBox") ? {} : { viewBox: `0 0 ${width} ${height}` };
-    for (const [name, value] of Object.entries({ x, y, width, height, overflow, ...view }))
-      copy.setAttribute(name, String(value));
+    setAttributes(copy, { x, y, width, height, overflow, ...view });
     return new XMLSerializer().serializeToString(copy);
   }
 }
@@ -252,8 +250,7 @@ export function styledSvg(svg) {
     for (const name of SVG_STYLES) {
       const value = style.getPropertyValue(name);
       const isColour = (name === "fill" || name === "stroke") && /^(?:rgba?|color|oklab)\(/.test(value);
-      if (isColour)
-        for (const [key, part] of Object.entries(paint(name, value))) element.setAttribute(key, String(part));
+      if (isColour) setAttributes(element, paint(name, value));
       else if (!name.endsWith("-opacity") || value !== "1") element.setAttribute(name, value);
     }
     if (original instanceof SVGTextElement) aloneStanding(element, original, style);
@@ -271,7 +268,7 @@ function aloneStanding(copy, text, { dominantBaseline, fontSize }) {
   if (/central|middle/.test(dominantBaseline))
     copy.setAttribute("y", short(pixels(text.getAttribute("y")) + 0.355 * pixels(fontSize)));
   if (text.children.length) return;
-  for (const [name, value] of Object.entries(fitted(text.getComputedTextLength()))) copy.setAttribute(name, value);
+  setAttributes(copy, fitted(text.getComputedTextLength()));
 }
 
 // Calls `then` while everything that scrolls in an element is laid out at its whole size, and nothing sticks.

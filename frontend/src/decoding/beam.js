@@ -1,5 +1,5 @@
-import { el, printable, svgEl } from "../core/dom.js";
-import { savingMenu } from "../saving/menu.js";
+import { el, printable, sliderEl, svgEl } from "../core/dom.js";
+import { savable } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { StepHeads, headsElement } from "./heads.js";
 import { differences, divisor, leavesGreedy, nBest, rankAt, treeRows } from "./ranking.js";
@@ -28,46 +28,33 @@ class View extends PlainView {
 
   // An answer to an older position of the slider does not move it.
   take(before) {
-    if (this.timer || (this.reported !== undefined && this.reported !== this.data.alpha && before)) return;
+    if (this.due || (this.reported !== undefined && this.reported !== this.data.alpha && before)) return;
     this.reported = undefined;
     this.alpha = this.data.alpha;
   }
 
-  destroy() {
-    clearTimeout(this.timer);
-    super.destroy();
-  }
-
   build() {
-    this.slider = el("input", {
-      type: "range",
-      min: 0,
-      max: (this.data.ends.length - 1) / this.data.positions,
-      step: 1 / this.data.positions,
-      "data-testid": "beam-alpha",
-      "aria-label": this.t("penalty"),
-      input: () => this.slide(Number(this.slider.value)),
-    });
+    const { ends, positions } = this.data;
+    const bounds = { min: 0, max: (ends.length - 1) / positions, step: 1 / positions };
+    this.slider = sliderEl("beam-alpha", this.t("penalty"), bounds, (alpha) => this.slide(alpha));
     this.number = el("output", { class: "hs-number" });
     const formula = this.t(this.data.penalty === "length" ? "formula_length" : "formula_wu");
     const penalty = el("label", { class: "beam-penalty" }, el("span", {}, this.t("penalty")), this.slider, this.number);
     this.hint(penalty, () => [this.t("penalty_hint")]);
     this.differs = el("p", { "data-testid": "beam-differs" });
     const region = { "aria-label": this.t("region"), tabindex: 0 };
-    this.tree = el("figure", { class: "beam-scroll", "data-saved-by": "beam-save", ...region });
+    this.tree = el("figure", { class: "beam-scroll", ...region });
     this.heads = { cross: new StepHeads(this, "cross"), self: new StepHeads(this, "self") };
     this.says = el("p", { class: "beam-says", "data-testid": "beam-says", role: "status" });
-    const list = { class: "beam-list", "data-saved-by": "beam-list-save", "data-testid": "beam-list" };
+    const list = { class: "beam-list", "data-testid": "beam-list" };
     this.list = el("div", { ...list, role: "group", "aria-label": this.t("list"), tabindex: 0 });
     this.attention = headsElement(this, this.heads);
-    const treeMenu = savingMenu(this, "beam-save", () => this.savedTree());
-    const listMenu = savingMenu(this, "beam-list-save", () => this.savedList());
     const about = el("p", {}, this.t("penalty_about"), " ", el("small", {}, formula));
-    const pictured = el("div", { class: "hs-pictured" }, this.list, listMenu);
+    const pictured = savable(this, "beam-list-save", this.list, () => this.savedList());
     return [
       el("p", { class: "beam-legend" }, this.t("legend")),
       this.differs,
-      el("div", { class: "hs-pictured" }, this.tree, treeMenu),
+      savable(this, "beam-save", this.tree, () => this.savedTree()),
       this.says,
       el("div", { class: "beam-below" }, this.attention, el("div", {}, about, penalty, pictured)),
     ];
@@ -76,12 +63,10 @@ class View extends PlainView {
   slide(alpha) {
     this.alpha = alpha;
     this.draw();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
+    this.later(PAUSE, () => {
       this.reported = alpha;
       this.component.setStateValue("alpha", alpha);
-    }, PAUSE);
+    });
   }
 
   paint() {

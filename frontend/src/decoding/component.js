@@ -1,8 +1,9 @@
 import { buttonEl, el, printable } from "../core/dom.js";
+import { countDrawing } from "../core/picture.js";
 import { plainComponent } from "../host/plain_view.js";
 import { appLive } from "../live/live.js";
 import { LiveView } from "../live/view.js";
-import { savingMenu } from "../saving/menu.js";
+import { savable } from "../saving/menu.js";
 import { afterBeginning, MOST, readBranches, without, writeBranches, writePosition } from "./branches.js";
 import { StepHeads, headsElement } from "./heads.js";
 import { liveDecoding } from "./live.js";
@@ -36,9 +37,8 @@ export class Decoding extends LiveView {
     this.bars = el("div", { class: "decoding-bars", "data-testid": "decoding-bars" });
     this.heads = { cross: new StepHeads(this, "cross"), self: new StepHeads(this, "self") };
     const heads = headsElement(this, this.heads);
-    this.picture = el("div", { class: "decoding-step", "data-saved-by": "decoding-save" }, this.bars, heads);
-    const menu = savingMenu(this, "decoding-save", () => this.saved());
-    const pictured = el("div", { class: "hs-pictured" }, this.picture, menu);
+    this.picture = el("div", { class: "decoding-step" }, this.bars, heads);
+    const pictured = savable(this, "decoding-save", this.picture, () => this.saved());
     this.shown = el("div", { class: "decoding-shown" }, this.lines, pictured);
     return "begin" in this.state ? [this.says, this.buildControls(), this.notes, this.shown] : [this.shown];
   }
@@ -54,10 +54,10 @@ export class Decoding extends LiveView {
       placeholder: this.t("begin_empty"),
       "data-testid": "decoding-begin",
       input: begin,
-      change: () => this.report(),
+      change: () => this.flush(),
     });
-    const undo = { type: "button", title: this.t("undo_hint"), click: () => this.branch(this.branches.slice(0, -1)) };
-    this.undo = el("button", undo, this.t("undo"));
+    const undo = { title: this.t("undo_hint"), click: () => this.branch(this.branches.slice(0, -1)) };
+    this.undo = buttonEl(undo, this.t("undo"));
     return el("div", { class: "decoding-controls" }, el("label", {}, this.t("begin"), this.field), this.undo);
   }
 
@@ -89,7 +89,7 @@ export class Decoding extends LiveView {
     for (const kind of ["cross", "self"]) this.heads[kind].draw(numbers[kind]);
     if (focused && focused !== this.field?.dataset.testid)
       this.element.querySelector(`[data-testid="${focused}"]`)?.focus();
-    this.drawn("decoding");
+    countDrawing(this.element, "decoding");
   }
 
   paintControls({ lines, begin, wrong, unfit }) {
@@ -226,7 +226,6 @@ export class Decoding extends LiveView {
     const rows = bars.tokens.map((token, i) => [i + 1, token, ...columns.map(({ p }) => p[i])]);
     const rest = ["", this.t("rest", { count: bars.others }), ...columns.map((column) => column.rest)];
     return {
-      element: this.picture,
       stem: [this.data.model, "decoding", `line${at.line + 1}`, `step${at.step + 1}`],
       caption: [`${this.data.model}: ${source}`, lines[at.line].text],
       rows: [head, ...rows, rest],

@@ -1,4 +1,4 @@
-import { el, printable, shorten, sizeCanvas } from "../core/dom.js";
+import { el, printable, setAttributes, shorten, sizeCanvas } from "../core/dom.js";
 import { cssColour, mixColours } from "../core/colour.js";
 import { formatWeight } from "../core/format.js";
 
@@ -37,9 +37,7 @@ export class StepHeads {
     const height = this.top + layers * heads * ROW + (layers - 1) * GAP + 2;
     this.drawOn(sizeCanvas(this.canvas, LEFT + this.cell * keys.length + size * 3, height));
     const spoken = `${this.view.t(this.kind)}. ${this.strongest()}`;
-    Object.entries({ role: "img", "aria-label": spoken }).forEach(([name, value]) =>
-      this.canvas.setAttribute(name, value),
-    );
+    setAttributes(this.canvas, { role: "img", "aria-label": spoken });
   }
 
   get size() {

@@ -1,5 +1,5 @@
-import { buttonEl, el, printable } from "../core/dom.js";
-import { savingMenu } from "../saving/menu.js";
+import { buttonEl, el, printable, sliderEl } from "../core/dom.js";
+import { savable } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { PAINT_TEXTS } from "./texts.js";
 
@@ -20,8 +20,7 @@ class View extends PlainView {
   take(before) {
     const moved = String(before?.place) !== String(this.data.place);
     if (moved || (before.painted && !this.data.painted)) {
-      clearTimeout(this.timer); // a move on the row of before
-      this.timer = undefined;
+      this.due = null; // a move on the row of before
       this.weights = [...this.data.weights];
     }
     this.chosen = new Set(this.data.chosen);
@@ -30,27 +29,14 @@ class View extends PlainView {
   build() {
     this.heads = el("div", { class: "paint-heads", role: "group", "aria-label": this.t("heads") });
     this.rows = el("div", { class: "paint-rows", role: "group" });
-    this.picture = el("div", { "data-saved-by": "paint-save" }, this.heads, this.rows);
+    this.picture = el("div", {}, this.heads, this.rows);
     const lead = el("p", { class: "paint-lead" }, this.t("lead"));
-    const menu = savingMenu(this, "paint-save", () => this.saved());
-    return [lead, el("div", { class: "hs-pictured" }, this.picture, menu)];
+    return [lead, savable(this, "paint-save", this.picture, () => this.saved())];
   }
 
   changed() {
     this.drawNumbers();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.report(), PAUSE);
-  }
-
-  report() {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.component.setStateValue("weights", [...this.weights]);
-  }
-
-  destroy() {
-    clearTimeout(this.timer);
-    super.destroy();
+    this.later(PAUSE, () => this.component.setStateValue("weights", [...this.weights]));
   }
 
   paint() {
@@ -68,8 +54,8 @@ class View extends PlainView {
     const layers = Array.from({ length: this.data.layers }, (_, layer) => this.names(layer));
     const every = layers.flat();
     const button = (id, text, spoken, pressed, choose) => {
-      const attributes = { type: "button", "data-testid": `paint-head-${id}`, "aria-pressed": String(pressed) };
-      return el("button", { ...attributes, "aria-label": spoken, click: () => this.choose(choose(), every) }, text);
+      const attributes = { "data-testid": `paint-head-${id}`, "aria-pressed": String(pressed) };
+      return buttonEl({ ...attributes, "aria-label": spoken, click: () => this.choose(choose(), every) }, text);
     };
     const all = this.chosen.size === every.length;
     const has = (names) => names.every((name) => this.chosen.has(name));
@@ -105,7 +91,7 @@ class View extends PlainView {
 
   // None is all: a painted row needs a head.
   choose(names, every) {
-    if (this.timer) this.report();
+    this.flush();
     this.chosen = new Set(names.length ? names : every);
     this.drawHeads();
     const all = this.chosen.size === every.length;
@@ -116,17 +102,10 @@ class View extends PlainView {
     this.place = String(this.data.place);
     const rows = this.data.keys.map((key, k) => {
       const token = printable(key);
-      const slider = el("input", {
-        type: "range",
-        min: 0,
-        max: 1,
-        step: STEP,
-        "data-testid": `paint-${k}`,
-        "aria-label": this.t("weight_of", { token }),
-        input: () => {
-          this.weights[k] = Number(slider.value);
-          this.changed();
-        },
+      const bounds = { min: 0, max: 1, step: STEP };
+      const slider = sliderEl(`paint-${k}`, this.t("weight_of", { token }), bounds, (weight) => {
+        this.weights[k] = weight;
+        this.changed();
       });
       const only = () => {
         this.weights = this.weights.map((_, other) => Number(other === k));
@@ -158,12 +137,7 @@ class View extends PlainView {
     const { keys, plain, stem, caption, said } = this.data;
     const head = ["csv_token", "csv_model", "csv_painted"].map((name) => this.t(name));
     const shares = this.shares();
-    return {
-      element: this.picture,
-      stem,
-      caption: [caption, said],
-      rows: [head, ...keys.map((key, k) => [key, plain[k], shares[k]])],
-    };
+    return { stem, caption: [caption, said], rows: [head, ...keys.map((key, k) => [key, plain[k], shares[k]])] };
   }
 }
 

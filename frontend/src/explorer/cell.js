@@ -81,7 +81,7 @@ export class CellLine {
     const stored = exact.weights[q * exact.count + k];
     const apart = Math.abs(row.weights[k] - stored);
     // The tolerance is at least this; to find it takes a product for every cell of all heads.
-    const agrees = apart <= CHECK_TOLERANCE || apart <= kindData.checks.tolerance;
+    const agrees = apart <= CHECK_TOLERANCE || apart <= model.checks(view.kind).tolerance;
     this.work = { exact, row, q, k, stored, agrees, merged, shown: weight };
     if (merged) {
       parts.push(el("em", null, t("cell_words_piece")));
@@ -177,11 +177,8 @@ export class CellLine {
       const vs = slice(exact.values, k, valueDepth);
       const top = vs.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
       add(t("cell_value", { token: key }), vs, top);
-      add(
-        t("cell_fetched"),
-        Float64Array.from(vs, (value) => value * row.weights[k]),
-        top,
-      );
+      const fetched = Float64Array.from(vs, (value) => value * row.weights[k]);
+      add(t("cell_fetched"), fetched, top);
     }
     const how = { scale: "cell_equation", unscaled: "cell_equation_unscaled", factor: "cell_equation_factor" };
     const equation = t(how[this.scaled(exact)], { d: depth, factor: formatFactor(exact.scale) });

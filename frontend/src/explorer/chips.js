@@ -1,5 +1,5 @@
 import { el, printable } from "../core/dom.js";
-import { arrowStep, stepIndex } from "../core/keys.js";
+import { arrowStep, moveFocus } from "../core/keys.js";
 import { cssColour } from "../core/colour.js";
 
 // The output tokens with their probabilities. One stop of the Tab key; the arrow keys move from token to token.
@@ -82,13 +82,6 @@ export class Chips {
   }
 
   key(event) {
-    const i = this.indexOf(event);
-    const by = arrowStep(event)?.[1];
-    if (i === null || !by) return;
-    event.preventDefault();
-    const next = this.chips[stepIndex(i, by, this.chips.length)];
-    this.chips[i].tabIndex = -1;
-    next.tabIndex = 0;
-    next.focus();
+    if (arrowStep(event)?.[1]) moveFocus(event, this.chips, this.chips.length);
   }
 }

@@ -1,4 +1,5 @@
-import { buttonEl, el } from "../core/dom.js";
+import { buttonEl, el, sliderEl } from "../core/dom.js";
+import { scaleLegend } from "../heads/legend.js";
 import { CHOICES, START_VIEW } from "../state/generated.js";
 import { changedKeys } from "../state/state.js";
 
@@ -15,15 +16,9 @@ export class Controls {
     });
     this.selects = {};
     const options = Object.entries(SWITCHES).map(([name, values]) => this.select(name, values));
-    this.slider = el("input", {
-      type: "range",
-      min: 0,
-      max: 1,
-      step: 0.01,
-      "data-testid": "opt-threshold",
-      "aria-label": t("threshold"),
-      input: () => hooks.change({ threshold: Number(this.slider.value) }, true),
-    });
+    const bounds = { min: 0, max: 1, step: 0.01 };
+    const cut = (threshold) => hooks.change({ threshold }, true);
+    this.slider = sliderEl("opt-threshold", t("threshold"), bounds, cut);
     this.sliderText = el("output", { class: "hs-number" });
     const threshold = [el("span", null, t("threshold")), this.slider, this.sliderText];
     options.splice(5, 0, el("label", { class: "hs-opt" }, ...threshold));
@@ -119,12 +114,7 @@ export class Controls {
     }
     if (Number(this.slider.value) !== state.threshold) this.slider.value = state.threshold;
     this.sliderText.textContent = state.threshold > 0 ? state.threshold.toFixed(2) : t("threshold_off");
-    const number = (text) => el("span", { class: "hs-number" }, text);
-    const made = ({ kind, low, high, gradient }) => {
-      const ramp = el("span", { class: "hs-ramp", style: `background:${gradient}` });
-      const about = { class: "hs-legend-one", role: "img", "aria-label": t("legend", { low, high }) };
-      return el("span", { ...about, title: t("kind_" + kind) }, number(low), ramp, number(high));
-    };
+    const made = (legend) => scaleLegend(legend, t("legend", legend), t("kind_" + legend.kind));
     this.legend.replaceChildren(...legends.map(made));
   }
 }

@@ -28,29 +28,11 @@ const SLIDER_PAUSE = 150;
 const ECHO_TIME = 10000;
 const SIGHT = "data-hs-sight"; // of the page at first sight: its fields are drawn for it
 
-// options: {onState, onFormation, calm: the switches fold behind a button also where there is room}
-export function mountExplorer(root, options) {
-  const explorer = new Explorer(root, options || {});
-  return {
-    show: (bytes) => explorer.show(bytes),
-    feed: (bytes) => explorer.feed(bytes),
-    write: (text) => explorer.chips?.write(text),
-    weigh: (probabilities) => {
-      explorer.live.header.probabilities = probabilities;
-      explorer.chips.weigh(explorer.theme);
-    },
-    element: explorer.element,
-    recorded: (state) => takeRecorded(explorer, state),
-    pick: (partial) => explorer.model && explorer.person(partial),
-    setState: (partial) => explorer.setState(partial),
-    state: () => ({ ...explorer.state }),
-    destroy: () => explorer.destroy(),
-  };
-}
-
 const sentenceOf = ({ checkpoint, sentences }) => JSON.stringify([checkpoint, sentences.source]);
 
-class Explorer extends Picture {
+export class Explorer extends Picture {
+  // options: {onState(state), onFormation(open), calm: the switches fold behind a button also where there is room}
+  /** @param {any} options */
   constructor(root, options) {
     super(root, el("div", { class: "hs", "data-testid": "explorer" }));
     this.options = options;
@@ -119,7 +101,6 @@ class Explorer extends Picture {
     if (another && !ordered) this.chooseFinding();
     this.draw();
     if (this.state.sight === "first" && kept("sight") === "all") this.person({ sight: "all" });
-    return undefined;
   }
 
   // Another sentence: the cell of the old one means nothing in it.
@@ -129,6 +110,24 @@ class Explorer extends Picture {
     const found = strongestWord(view);
     const { keys } = model.kinds[focusKind];
     state.cell = found && strongestPair(view.raw, keys, view.rows[found.row], view.columns[found.column]);
+  }
+
+  // The translation so far, while it is being written.
+  write(text) {
+    this.chips?.write(text);
+  }
+
+  weigh(probabilities) {
+    this.live.header.probabilities = probabilities;
+    this.chips.weigh(this.theme);
+  }
+
+  recorded(state) {
+    takeRecorded(this, state);
+  }
+
+  pick(partial) {
+    if (this.model) this.person(partial);
   }
 
   feed(bytes) {
@@ -190,7 +189,7 @@ class Explorer extends Picture {
       t: this.t,
       change: (partial, dragging) => this.person(partial, dragging),
       resized: () => this.schedule(),
-      formation: (open) => this.options.onFormation && this.options.onFormation(open),
+      formation: (open) => this.options.onFormation?.(open),
       saveSight: (format) => saveSight(this, format),
       title: (kind, layer, head) => this.reader.title(kind, layer, head),
       axis: (side, direction) =>
@@ -212,19 +211,15 @@ class Explorer extends Picture {
   person(partial, dragging) {
     const before = this.state;
     this.setState(partial);
-    const keys = changedKeys(before, this.state);
-    if (!keys.length) return;
-    this.pending = new Set([...(this.pending || []), ...keys]);
+    if (!changedKeys(before, this.state).length) return;
     clearTimeout(this.timer);
     if (dragging) this.timer = setTimeout(() => this.report(), SLIDER_PAUSE);
     else this.report();
   }
 
   report() {
-    const keys = [...this.pending];
-    this.pending = null;
     this.reported.push({ text: stateText(this.state), time: performance.now() });
-    if (this.options.onState) this.options.onState({ ...this.state, revision: this.revision }, keys);
+    this.options.onState({ ...this.state, revision: this.revision });
   }
 
   setState(partial) {
@@ -317,7 +312,6 @@ class Explorer extends Picture {
     });
   }
 
-  // A step highlighted by the chips: its row in every head whose rows are steps.
   shownKinds() {
     return this.state.kind === "all" ? KINDS.filter((kind) => this.model.kinds[kind]) : [this.state.kind];
   }

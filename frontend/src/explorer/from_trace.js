@@ -1,12 +1,11 @@
 // The pack of the explorer, made from a trace of the engine; `full_pack` of transformer/view/pack.py makes the same on
 // the server.
-import { CHECK_TOLERANCE } from "../core/matrix.js";
 import { PackWriter } from "../core/pack.js";
 import { isSpecial, wordLabels, wordNumbers } from "../engine/words.js";
 
 const ROWS = { encoder_self: "source", decoder_self: "target", cross: "target" };
 const COLUMNS = { encoder_self: "source", decoder_self: "target_in", cross: "source" };
-// Tensors of each kind that a pack needs; with all weight on the best key (a switch of the Lab), the scores too.
+// Tensors of each kind that a pack needs.
 export const SHOWN = ["weights", "mask", "queries", "keys", "values", "bias"];
 const SIDES = ["source", "target_in", "target_out"];
 const bySide = (make) => Object.fromEntries(SIDES.map((side) => [side, make(side)]));
@@ -54,7 +53,7 @@ export function traceId(trace) {
 function kindOf(attention, kind, writer) {
   const { weights, mask } = attention;
   const [layers, , queries, keys] = weights.shape;
-  const found = {
+  return {
     layers,
     rows: ROWS[kind],
     columns: COLUMNS[kind],
@@ -63,8 +62,6 @@ function kindOf(attention, kind, writer) {
     replaced: attention.replaced,
     picture: writer.add(weightBytes(weights.data), weights.shape),
   };
-  // Computed when they are read, for the badges of the open head: not where a header is copied or written as text.
-  return Object.defineProperty(found, "checks", { get: () => (attention.checks ??= checksOf(attention)) });
 }
 
 // Weights in 8 bits; this kind of array rounds halves to even, as torch and NumPy do. A loop, because `from` with a
@@ -113,51 +110,4 @@ function exactOf(attention, kind, writer) {
       found.push({ kind, layer, head, ...about, ...Object.fromEntries(arrays) });
     }
   return found;
-}
-
-/** Largest deviations over all heads of a kind, as `check` of transformer/analysis/attention.py finds them: of the sum of
- * a row from 1, of a masked weight from 0, and of a weight from what Q and K give. Loops over typed arrays: at 128 tokens
- * these are 25 million products. */
-function checksOf({ weights, mask, scores, queries, keys, bias, scale, rule }) {
-  const [layers, heads, rows, columns] = weights.shape;
-  const depth = queries.shape[3];
-  const computed = new Float64Array(columns);
-  let [row_sum, masked, recomputed, largest] = [0, 0, 0, 0];
-  for (let at = 0; at < layers * heads * rows; at++) {
-    const matrix = Math.floor(at / rows); // of one head of one layer
-    const [layer, head] = [Math.floor(matrix / heads), matrix % heads];
-    const from = at * columns;
-    let top = -Infinity;
-    for (let key = 0; key < columns; key++) {
-      const [q, k] = [at * depth, (matrix * columns + key) * depth];
-      let sum = 0;
-      for (let i = 0; i < depth; i++) sum += queries.data[q + i] * keys.data[k + i];
-      computed[key] = sum * scale[layer][head] + (bias ? bias.data[from + key] : 0);
-      largest = Math.max(largest, Math.abs(computed[key]));
-      if (mask.data[from + key]) top = Math.max(top, computed[key]);
-    }
-    applyRule(computed, rule[layer][head], top, mask.data, scores?.data, from);
-    let total = 0;
-    for (let key = 0; key < columns; key++) {
-      const weight = weights.data[from + key];
-      total += weight;
-      if (!mask.data[from + key]) masked = Math.max(masked, Math.abs(weight));
-      recomputed = Math.max(recomputed, Math.abs(computed[key] - weight));
-    }
-    row_sum = Math.max(row_sum, Math.abs(total - 1));
-  }
-  return { row_sum, masked, recomputed, tolerance: CHECK_TOLERANCE * Math.max(1, largest / 100) };
-}
-
-// The products of a row become its weights under what makes them: 0 softmax, 1 even, 2 all on the best key. top: the
-// largest visible product; from: place of the row in mask and scores.
-function applyRule(row, rule, top, mask, scores, from) {
-  let [sum, best] = [0, 0];
-  for (let key = 0; key < row.length; key++) {
-    const shown = mask[from + key];
-    if (rule === 2 && scores[from + key] > scores[from + best]) best = key;
-    row[key] = shown ? (rule === 1 ? 1 : Math.exp(row[key] - top)) : 0;
-    sum += row[key];
-  }
-  for (let key = 0; key < row.length; key++) row[key] = rule === 2 ? Number(key === best) : row[key] / sum;
 }

@@ -5,9 +5,10 @@ import { markFresh } from "../live/live.js";
 const WORDS = 50; // milliseconds between two drawings of the words: the model writes one in 4
 
 // Of a pass that is not over yet, the explorer shows the heads of the encoder, the words, then all heads. about: what the
-// packs say beside the numbers: texts, recorded, alignment, wording, meanings.
-/** @param {any} explorer of mountExplorer @param {import("../live/live.js").Live} live */
-export function liveExplorer(explorer, live, about = {}) {
+// packs say beside the numbers: texts, recorded, alignment, wording, meanings; take: shows a pack.
+/** @param {import("./explorer.js").Explorer} explorer @param {import("../live/live.js").Live} live
+ * @param {any} about @param {(pack: any) => void} take */
+export function liveExplorer(explorer, live, about = {}, take = (pack) => explorer.show(pack)) {
   let server = null; // the header of its last pack
   let ordered = null; // a state that the server wants to be taken over
   let asked = ""; // what is drawn or being computed
@@ -18,12 +19,12 @@ export function liveExplorer(explorer, live, about = {}) {
   const paused = () => server && (server.live === false || server.checkpoint !== live.engine?.about.name);
 
   const show = (found) => {
-    explorer.show(explorerPack(found, { ...about, ...(ordered && { state: ordered }) }));
+    take(explorerPack(found, { ...about, ...(ordered && { state: ordered }) }));
     ordered = null;
   };
 
   const draw = (part) => {
-    if (part.stage === "encoder") return explorer.state().kind === "encoder_self" && show(part.trace);
+    if (part.stage === "encoder") return explorer.state.kind === "encoder_self" && show(part.trace);
     if (part.stage === "heads") return show((trace = part.trace));
     const now = performance.now();
     if (now - wrote < WORDS) return undefined;

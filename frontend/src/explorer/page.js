@@ -1,5 +1,5 @@
 import { el } from "../core/dom.js";
-import { mountExplorer } from "./explorer.js";
+import { Explorer } from "./explorer.js";
 
 // The self-contained page: the page holds the pack as base64; the part of the address after "#" holds the state.
 
@@ -24,7 +24,7 @@ function startPage() {
   if (!pack || !container) return;
   const root = container.attachShadow({ mode: "open" });
   root.append(el("style", null, document.getElementById("explorer-css")?.textContent ?? ""));
-  const handle = mountExplorer(root, {
+  const explorer = new Explorer(root, {
     onState: (state) => {
       try {
         history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify(state)));
@@ -33,12 +33,12 @@ function startPage() {
       }
     },
   });
-  handle.show(decodeBase64(pack.textContent));
+  explorer.show(decodeBase64(pack.textContent));
   const linkState = stateOfAddress();
-  if (linkState && typeof linkState === "object") handle.setState(linkState);
+  if (linkState && typeof linkState === "object") explorer.setState(linkState);
   window.addEventListener("hashchange", () => {
     const next = stateOfAddress();
-    if (next && typeof next === "object") handle.setState(next);
+    if (next && typeof next === "object") explorer.setState(next);
   });
 }
 

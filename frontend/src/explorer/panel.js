@@ -1,11 +1,11 @@
 import { mergesTokens } from "./saving.js";
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
 import { LinesPlot } from "../heads/lines.js";
 import { habitsOf } from "./recorded.js";
 import { CHECK_TOLERANCE, checkMatrix, meanEntropy } from "../core/matrix.js";
-import { formatWeight, formatDeviation } from "../core/format.js";
+import { formatDeviation } from "../core/format.js";
 
 const AFTER_PICTURE = 150; // milliseconds
 
@@ -122,13 +122,14 @@ export class Panel {
     const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
     const deviations = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
     const rows = state.special === "hidden" ? "rows_stored" : "rows";
-    const badges = [this.badge(rows, kindData.checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
+    const checks = model.checks(this.kind);
+    const badges = [this.badge(rows, checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
     if (!single && state.summary === "max") {
-      const title = t("badge_rows_max_title", { value: formatDeviation(kindData.checks.row_sum) });
+      const title = t("badge_rows_max_title", { value: formatDeviation(checks.row_sum) });
       badges[0] = el("span", { "data-testid": "badge-rows", class: "hs-badge", title }, t("badge_rows_max"));
     }
-    if (kindData.masks) badges.push(this.badge("masked", kindData.checks.masked, deviations.masked, 0));
-    badges.push(this.badge("recomputed", kindData.checks.recomputed, deviations.recomputed, kindData.checks.tolerance));
+    if (kindData.masks) badges.push(this.badge("masked", checks.masked, deviations.masked, 0));
+    badges.push(this.badge("recomputed", checks.recomputed, deviations.recomputed, checks.tolerance));
     this.stats.replaceChildren(
       numberSpan("entropy", meanEntropy(view.raw, kindData.queries, kindData.keys), 3),
       numberSpan("largest", view.largest, 4),
@@ -149,13 +150,13 @@ export class Panel {
     const words = t("aligns", { ...measured, fed: percent(fed), predicted: percent(predicted) });
     const label = { "data-testid": "aligns", title: t("aligns_title", measured) };
     const change = () => this.hooks.change({ rows: better });
-    const button = { type: "button", class: "hs-link", "data-testid": "aligns-rows", click: change };
+    const button = { class: "hs-link", "data-testid": "aligns-rows", click: change };
     const offered = better !== this.state.rows && Math.max(fed, predicted) >= 0.5;
     return el(
       "span",
       { class: "hs-habits" },
       el("span", label, words),
-      offered ? el("button", button, t("aligns_" + better)) : "",
+      offered ? buttonEl(button, t("aligns_" + better)) : "",
     );
   }
 
@@ -195,12 +196,5 @@ export class Panel {
     const lit = row < 0 && column < 0 ? null : { row: row < 0 ? null : row, column: column < 0 ? null : column };
     this.plot.light(lit);
     this.grid.light(lit);
-  }
-
-  formatted(row, column) {
-    const value = this.view.data[row * this.view.keys + column];
-    return this.view.exact
-      ? formatWeight(value, true)
-      : this.hooks.t("approximate", { value: formatWeight(value, false) });
   }
 }

@@ -59,19 +59,13 @@ export function saveExplorer(explorer, format) {
   const panel = panels.find((panel) => panel.kind === explorer.focusKind) || panels[0];
   const { view } = panel;
   const which = ["png", "svg"].includes(format) && panels.length > 1 ? "all" : panel.kind;
-  const stem = fileStem([
-    "headscope",
-    model.header.checkpoint,
-    which,
-    ...placeOf(state, view),
+  const merged = panels.some((other) => mergesTokens(other.view));
+  const changes = [
     ...(model.recorded ? [`step${model.recorded.step}`] : []),
-    ...changesOf(
-      state,
-      panel.kind,
-      panels.some((other) => mergesTokens(other.view)),
-    ),
+    ...changesOf(state, panel.kind, merged),
     ...(format === "head" ? ["alone"] : []),
-  ]);
+  ];
+  const stem = fileStem(["headscope", model.header.checkpoint, which, ...placeOf(state, view), ...changes]);
   return savePicture(stem, format === "head" ? "svg" : format, {
     svg: () => (format === "head" ? pictureOf(explorer, [panel], true) : pictureOf(explorer, panels, false)),
     csv: () => csvOf(explorer, view),

@@ -1,9 +1,11 @@
 // The first sight of a sentence: its words, those of the translation, and between them the lines of one head of
 // cross-attention. On a wide screen the lines begin at the words in the field itself, where they are typed; on a narrow
 // one the words stand in two columns, the source on the left.
-import { el, shorten, svgEl } from "../core/dom.js";
+import { range } from "d3-array";
+import { el, setAttributes, shorten, svgEl } from "../core/dom.js";
 import { cssColour } from "../core/colour.js";
 import { formatWeight } from "../core/format.js";
+import { strongestPair } from "../core/matrix.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { styledSvg } from "../core/snapshot.js";
 import { strongestWord } from "./finding.js";
@@ -88,7 +90,6 @@ export class Sight {
     const high = Math.min(230, Math.max(130, window.innerHeight * 0.22));
     this.words = { source: own.map((at) => ({ ...at, y: 2 })), target: target.map((at) => ({ ...at, y: high })) };
     this.sized(width, high + this.size * 1.5);
-    return undefined;
   }
 
   // Middles of the words of a text as it stands in its field; null if it is another text or does not fit.
@@ -136,9 +137,8 @@ export class Sight {
   }
 
   sized(width, height) {
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${Math.ceil(height)}`);
-    this.svg.setAttribute("width", String(width));
-    this.svg.setAttribute("height", String(Math.ceil(height)));
+    const high = Math.ceil(height);
+    setAttributes(this.svg, { viewBox: `0 0 ${width} ${high}`, width, height: high });
   }
 
   // -- what is drawn -----------------------------------------------------------------------------------------------------
@@ -263,15 +263,11 @@ export class Sight {
   }
 
   strongest({ side, index }) {
-    const { view } = this;
-    const count = side === "source" ? view.queries : view.keys;
-    let best = null;
-    for (let i = 0; i < count; i++) {
-      const [row, column] = side === "source" ? [i, index] : [index, i];
-      if (!best || view.data[row * view.keys + column] > view.data[best.row * view.keys + best.column])
-        best = { row, column };
-    }
-    return best;
+    const { data, queries, keys } = this.view;
+    if (!queries || !keys) return null;
+    const [rows, columns] = side === "source" ? [range(queries), [index]] : [[index], range(keys)];
+    const [row, column] = strongestPair(data, keys, rows, columns);
+    return { row, column };
   }
 
   // For a saved file: words and lines, also the words that the page has in the field.
@@ -288,8 +284,7 @@ export class Sight {
     const copy = styledSvg(this.svg);
     if (above) copy.append(...this.texts("source", this.view.columnLabels, new Map()));
     copy.removeAttribute("data-testid");
-    const place = { viewBox: `${Math.floor(left)} ${-above} ${size.width} ${size.height}`, ...size };
-    for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value));
+    setAttributes(copy, { viewBox: `${Math.floor(left)} ${-above} ${size.width} ${size.height}`, ...size });
     return { markup: new XMLSerializer().serializeToString(copy), ...size };
   }
 

@@ -1,6 +1,7 @@
-import { buttonEl, el, printable } from "../core/dom.js";
+import { buttonEl, el, printable, sliderEl } from "../core/dom.js";
 import { makeRamp } from "../core/colour.js";
 import { countText } from "../core/format.js";
+import { countDrawing } from "../core/picture.js";
 import { figureMarkup } from "../figure/markup.js";
 import { plainComponent } from "../host/plain_view.js";
 import { appLive } from "../live/live.js";
@@ -82,14 +83,9 @@ export class Activity extends LiveView {
     const { thresholds } = ACTIVITY;
     this.says = el("p", { class: "hs-point", "data-testid": "feedforward-says" });
     this.number = el("output");
-    const move = () => this.choose({ threshold: Math.round(100 * thresholds[Number(this.range.value)]) }, MOVED);
-    this.range = el("input", {
-      type: "range",
-      ...{ min: 0, max: thresholds.length - 1, step: 1 },
-      "aria-label": this.t("threshold_name"),
-      "data-testid": "feedforward-threshold",
-      input: move,
-    });
+    const bounds = { min: 0, max: thresholds.length - 1, step: 1 };
+    const move = (at) => this.choose({ threshold: Math.round(100 * thresholds[at]) }, MOVED);
+    this.range = sliderEl("feedforward-threshold", this.t("threshold_name"), bounds, move);
     this.maps = Object.fromEntries(STACKS.map((name) => [name, el("div", { class: "ff-part" })]));
     this.map = this.figure("active", el("div", { class: "ff-maps" }, ...Object.values(this.maps)));
     const slide = el("label", { class: "ff-slide", "data-not-saved": "" }, this.number, this.range);
@@ -146,7 +142,7 @@ export class Activity extends LiveView {
     this.paintMap();
     this.paintAbout();
     this.paintLayer();
-    this.drawn("feedforward-active");
+    countDrawing(this.element, "feedforward-active");
   }
 
   // The token that activates most neurons.

@@ -12,19 +12,7 @@ const WRITTEN = 32; // up to this many tokens every cell shows its number
 const NUMBERED = 26; // up to this many bars each shows its number
 const LOWEST = Math.log10(0.6); // of a logarithmic axis of counts, so that 1 has a height
 
-const round = (value) => Math.round(value * 100) / 100;
-const shape = (name, attributes) => {
-  const rounded = Object.entries(attributes).map(([key, value]) => [
-    key,
-    typeof value === "number" ? round(value) : value,
-  ]);
-  return /** @type {any} */ (svgEl(name, Object.fromEntries(rounded)));
-};
-const write = (text, attributes) => {
-  const element = shape("text", attributes);
-  element.textContent = text;
-  return element;
-};
+const write = (text, attributes) => svgEl("text", attributes, text);
 
 /** The share of active neurons of every layer and token, and in the last row the mean of each layer.
  * @param {any} view the View, with theme and t
@@ -46,7 +34,7 @@ export function activityMap(view, options) {
   const start = SIZES.layers * unit; // of the map
   const last = start + tokens.length * row + SIZES.gap * unit; // its row of means
   const height = last + Math.max(row, size * 1.3);
-  const svg = shape("svg", { width, height, viewBox: `0 0 ${round(width)} ${round(height)}`, class: "ff-map" });
+  const svg = svgEl("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "ff-map" });
   const centre = (layer) => left + (layer + 0.5) * column;
   const centred = { "text-anchor": "middle", "font-size": SIZES.cell * unit };
   const label = { x: left - 6 * unit, "text-anchor": "end", "font-size": size };
@@ -63,7 +51,7 @@ export function activityMap(view, options) {
       const colour = ramp[rampIndex(share, largest, 0)];
       const cell = { x: left + layer * column + 1, y: y + 1, width: column - 2, height: Math.max(1, row - 2) };
       const css = layer === framed ? "ff-most" : "";
-      const mark = shape("rect", { ...cell, fill: cssColour(colour), class: css });
+      const mark = svgEl("rect", { ...cell, fill: cssColour(colour), class: css });
       svg.append(mark);
       if (numbered) {
         const place = { x: centre(layer), y: y + row / 2 + SIZES.cell * unit * 0.36 };
@@ -104,12 +92,11 @@ export function countBars(view, { kind, width, plots, starts, marks, axis, zero 
   const tall = SIZES.plot * unit * (plots.length === 1 ? 1.9 : 1);
   const each = tall + 30 * unit; // with its name
   const height = plots.length * each + SIZES.below * unit;
-  const svg = shape("svg", { width, height, viewBox: `0 0 ${round(width)} ${round(height)}`, class: "ff-counts" });
+  const svg = svgEl("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "ff-counts" });
   const last = starts.at(-1);
   const x = (value) => left + ((value - starts[0]) / (last - starts[0])) * (width - left - 4 * unit);
   const small = { "font-size": SIZES.cell * unit };
-  if (zero)
-    svg.append(shape("path", { d: `M${round(x(0))} ${20 * unit}V${round(plots.length * each)}`, class: "ff-zero" }));
+  if (zero) svg.append(svgEl("path", { d: `M${x(0)} ${20 * unit}V${plots.length * each}`, class: "ff-zero" }));
 
   const rows = plots.map(({ name, counts, class: named = "" }, plot) => {
     const base = (plot + 1) * each;
@@ -117,8 +104,8 @@ export function countBars(view, { kind, width, plots, starts, marks, axis, zero 
     const up = (count) => (count ? ((Math.log10(count) - LOWEST) / (top - LOWEST)) * tall : 0);
     svg.append(write(name, { ...small, x: left, y: base - tall - 8 * unit, class: "ff-dim" }));
     for (let power = 0; power < top; power++) {
-      const y = round(base - up(10 ** power));
-      svg.append(shape("path", { d: `M${left} ${y}H${round(width)}`, class: "ff-grid" }));
+      const y = base - up(10 ** power);
+      svg.append(svgEl("path", { d: `M${left} ${y}H${width}`, class: "ff-grid" }));
       const text = (10 ** power).toLocaleString("en");
       svg.append(write(text, { ...small, x: left - 5 * unit, y: y + 4 * unit, "text-anchor": "end", class: "ff-dim" }));
     }
@@ -126,12 +113,12 @@ export function countBars(view, { kind, width, plots, starts, marks, axis, zero 
       const [from, to] = [x(starts[bar]), x(starts[bar + 1])];
       const gap = numbered ? (to - from) * 0.08 : 0;
       const box = { x: from + gap, y: base - up(count), width: to - from - 2 * gap, height: up(count) };
-      svg.append(shape("rect", { ...box, class: `ff-bar ff-${kind} ${named}` }));
+      svg.append(svgEl("rect", { ...box, class: `ff-bar ff-${kind} ${named}` }));
       if (numbered) {
         const place = { x: (from + to) / 2, y: base - up(count) - 5 * unit, "text-anchor": "middle" };
         svg.append(write(count.toLocaleString("en"), { ...small, ...place, class: "ff-ink" }));
       }
-      const mark = shape("rect", { x: from, y: base - tall, width: to - from, height: tall, class: "ff-hit" });
+      const mark = svgEl("rect", { x: from, y: base - tall, width: to - from, height: tall, class: "ff-hit" });
       svg.append(mark);
       return { mark, lines: () => said(plot, bar) };
     });

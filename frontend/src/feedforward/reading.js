@@ -1,6 +1,6 @@
 // The numbers of an SVG for pointer, keyboard and screen reader: one stop of the Tab key; arrow keys move from one to the
 // next. Each is shown beside its mark, and spoken.
-import { el, svgEl } from "../core/dom.js";
+import { el, setAttributes, svgEl } from "../core/dom.js";
 import { arrowStep, stepIndex } from "../core/keys.js";
 
 // rows: marks, and what is said of each; label: of the whole picture. Returns what speaks, to be put beside the SVG.
@@ -11,13 +11,11 @@ export function makeReadable(svg, rows, view, label) {
   const ring = svgEl("rect", { class: "ff-ring", visibility: "hidden" });
   let at = null; // [row, column] of the keyboard
   svg.append(ring);
-  for (const [name, value] of Object.entries({ tabindex: 0, role: "application", "aria-label": label }))
-    svg.setAttribute(name, String(value));
+  setAttributes(svg, { tabindex: 0, role: "application", "aria-label": label });
 
   const show = ({ mark, lines }, x, y) => {
     const { x: left, y: top, width, height } = mark.getBBox();
-    for (const [name, value] of Object.entries({ x: left, y: top, width, height, visibility: "visible" }))
-      ring.setAttribute(name, String(value));
+    setAttributes(ring, { x: left, y: top, width, height, visibility: "visible" });
     view.tooltip.show(lines(), x, y);
   };
   const hide = () => {

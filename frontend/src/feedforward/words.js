@@ -1,4 +1,4 @@
-import { greatest } from "d3-array";
+import { greatest, mean } from "d3-array";
 
 // Shares in words.
 
@@ -15,7 +15,7 @@ export const percentDigits = (share) => (100 * share).toFixed(1);
 // The shares of active neurons at one threshold: [layer][token], and their means over tokens.
 export function sharesOf({ active, neurons }, threshold) {
   const shares = active.map((tokens) => tokens.map((counts) => counts[threshold] / neurons));
-  return { shares, means: shares.map(mean) };
+  return { shares, means: shares.map((tokens) => mean(tokens)) };
 }
 
 // Where the largest share of all stacks stands.
@@ -27,5 +27,3 @@ export function busiest(numbers, maps) {
   );
   return greatest(cells, ({ share }) => share);
 }
-
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

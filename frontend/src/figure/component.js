@@ -15,7 +15,6 @@ class View extends PlainView {
   }
 
   destroy() {
-    clearTimeout(this.reporting);
     this.plot?.destroy();
     super.destroy();
   }
@@ -47,8 +46,7 @@ class View extends PlainView {
 
   moved(at) {
     this.memory[this.data.name] = at;
-    clearTimeout(this.reporting);
-    this.reporting = setTimeout(() => this.component.setStateValue("frame", at), REPORT_PAUSE);
+    this.later(REPORT_PAUSE, () => this.component.setStateValue("frame", at));
   }
 }
 

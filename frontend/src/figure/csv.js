@@ -1,3 +1,4 @@
+import { group } from "d3-array";
 import { csvText } from "../core/save.js";
 
 // The data of a figure as a table: a heatmap as a matrix with its labels, everything else one point per line.
@@ -92,11 +93,7 @@ export function figureCsv(figure) {
     ...(matrices.length > 1 && trace.name ? [[trace.name]] : []),
     ...matrixRows(layout, trace),
   ]);
-  const groups = new Map();
-  for (const trace of points) {
-    const key = `${trace.xaxis || "x"} ${trace.yaxis || "y"}`;
-    groups.set(key, [...(groups.get(key) || []), trace]);
-  }
-  for (const group of groups.values()) tables.push(pointRows(layout, group));
+  const axes = (trace) => `${trace.xaxis || "x"} ${trace.yaxis || "y"}`;
+  for (const traces of group(points, axes).values()) tables.push(pointRows(layout, traces));
   return csvText(tables.flatMap((rows, i) => [...(i ? [[]] : []), ...rows]).map((row) => row.map(cell)));
 }

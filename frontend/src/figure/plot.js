@@ -1,4 +1,4 @@
-import { documentTop, el } from "../core/dom.js";
+import { documentTop, el, sliderEl } from "../core/dom.js";
 import { fileStem, savePicture, svgFile } from "../core/save.js";
 import { SAVED_FONT } from "../core/svg_context.js";
 import { toldOf } from "../saving/told.js";
@@ -8,7 +8,7 @@ import { FigureReader } from "./reader.js";
 import { inkLabels } from "./ink.js";
 import { figureMarkup } from "./markup.js";
 import { readTheme } from "../core/colour.js";
-import { tellDrawn } from "../core/picture.js";
+import { countDrawing } from "../core/picture.js";
 import { plotlyReady } from "../host/streamlit.js";
 
 // A plotly figure from Python, {data, layout, frames}: title above and equation below the plot as HTML, so that they
@@ -75,12 +75,7 @@ export class FigurePlot {
     this.title = el("h2");
     this.equation = el("p", { class: "hs-fig-equation" });
     this.number = el("output");
-    this.range = el("input", {
-      type: "range",
-      min: 0,
-      step: 1,
-      input: () => this.goTo(Number(this.range.value), true),
-    });
+    this.range = sliderEl(null, null, { min: 0, step: 1 }, (step) => this.goTo(step, true));
     this.slide = el("label", { class: "hs-fig-slide", hidden: true }, this.number, this.range);
     this.box = el("div", { class: "hs-fig-plot" });
     this.error = el("p", { class: "hs-fig-error", role: "alert", hidden: true });
@@ -109,18 +104,12 @@ export class FigurePlot {
   // report that it is drawn; first: it belongs to the first screen and is no higher than what the window has left
   // share: that many figures below one another share the first screen of a phone
   // about: what the names of saved files say besides; told: `told` of pages/components/saving.py, or nothing
-  show(figure, { name, about, told, big, start, quiet, picks, first, share } = /** @type {any} */ ({})) {
-    this.about = about;
-    this.told = told;
-    this.quiet = quiet;
-    this.first = first;
-    this.share = share;
-    this.picks = picks;
-    this.given = figure;
-    this.figure = figure;
+  show(figure, options = /** @type {any} */ ({})) {
+    this.options = options;
+    this.given = this.figure = figure;
     this.tinted = null;
-    this.name = name || "figure";
-    this.big = Boolean(big);
+    this.name = options.name || "figure";
+    this.big = Boolean(options.big);
     const { title } = figure.layout;
     this.title.replaceChildren(...figureMarkup(title && title.text));
     this.title.hidden = !this.title.textContent;
@@ -135,8 +124,7 @@ export class FigurePlot {
       const longest = Math.max(...frames.map((frame) => frame.name.length));
       this.number.style.minWidth = `${0.56 * (String(this.prefix).length + longest) + 0.5}em`; // the slider does not move
       this.range.setAttribute("aria-label", String(this.prefix).replace(/:\s*$/, ""));
-      const first = start !== undefined && start !== null ? start : (slider && slider.active) || 0;
-      this.at = Math.max(0, Math.min(frames.length - 1, first));
+      this.at = Math.max(0, Math.min(frames.length - 1, options.start ?? slider?.active ?? 0));
     }
     return this.draw();
   }
@@ -198,8 +186,9 @@ export class FigurePlot {
 
   // The height that the window leaves for a figure of the first screen.
   most(narrow) {
-    if (!this.first) return Infinity;
-    if (narrow && this.share) return Math.max(LEAST, Math.floor((SHARED * window.innerHeight) / this.share));
+    const { first, share } = this.options;
+    if (!first) return Infinity;
+    if (narrow && share) return Math.max(LEAST, Math.floor((SHARED * window.innerHeight) / share));
     const above = Math.min(documentTop(this.box), window.innerHeight * (narrow ? 0.55 : 0.6));
     const left = window.innerHeight - above - this.equation.offsetHeight - 10;
     return Math.max(LEAST * (this.big ? 1.15 : 1), Math.floor(left));
@@ -236,14 +225,12 @@ export class FigurePlot {
       await Plotly.react(this.box, data, layout, { displayModeBar: false, displaylogo: false, responsive: false });
       this.error.hidden = true;
       if ((turned || !this.done) && this.onPick) this.box.on("plotly_click", (event) => this.picked(event.points[0]));
-      this.box.classList.toggle("hs-fig-picks", Boolean(this.picks));
+      this.box.classList.toggle("hs-fig-picks", Boolean(this.options.picks));
       this.box.classList.toggle("hs-fig-narrow", narrow);
       inkLabels(this.box);
       this.reader.describe(this.title.textContent || this.name);
       this.done = state;
-      const drawings = (Number(this.element.dataset.drawn) || 0) + 1;
-      this.element.dataset.drawn = String(drawings);
-      if (!this.quiet) tellDrawn(this.element, `${this.name}:${drawings}`);
+      countDrawing(this.element, this.options.quiet ? "" : this.name);
     } catch (error) {
       const reason = error.message === "missing" ? this.t("missing") : error.message;
       this.error.textContent = this.t("failed", { reason });
@@ -252,7 +239,7 @@ export class FigurePlot {
   }
 
   picked(point) {
-    if (!this.picks || !point) return;
+    if (!this.options.picks || !point) return;
     const { pointIndex } = point;
     this.onPick(Array.isArray(pointIndex) ? pointIndex[1] : pointIndex);
   }
@@ -262,8 +249,9 @@ export class FigurePlot {
     const figure = this.current();
     const frames = this.figure.frames || [];
     const frame = frames.length > 1 ? frames[this.at].name : "";
-    const { stem, lines, switches } = this.told ? toldOf(this.told) : { stem: [], lines: [], switches: [] };
-    const parts = [...stem, this.name, this.about, ...switches, frame.split(/[,(]/)[0].trim()];
+    const { told, about } = this.options;
+    const { stem, lines, switches } = told ? toldOf(told) : { stem: [], lines: [], switches: [] };
+    const parts = [...stem, this.name, about, ...switches, frame.split(/[,(]/)[0].trim()];
     return savePicture(fileStem(["headscope", ...parts.filter(Boolean)]), format, {
       svg: () => this.drawing(Plotly, figure, frame, lines),
       csv: () => figureCsv(figure),

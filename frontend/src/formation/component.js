@@ -1,4 +1,4 @@
-import { buttonEl, el, printable } from "../core/dom.js";
+import { buttonEl, el, printable, sliderEl } from "../core/dom.js";
 import { feeds, keepMounted, listenToFeeds, tellFeed } from "../host/streamlit.js";
 import { savingMenu } from "../saving/menu.js";
 import { PlainView } from "../host/plain_view.js";
@@ -21,7 +21,6 @@ export class Formation extends PlainView {
 
   destroy() {
     this.stop();
-    clearTimeout(this.reporting);
     clearTimeout(this.playing);
     feeds().kept.delete("headscope.recording");
     this.tell("headscope.recorded", null);
@@ -65,21 +64,12 @@ export class Formation extends PlainView {
   }
 
   build() {
-    const button = (name, click, ...inside) => {
-      const about = { type: "button", class: `hs-press fm-${name}`, "data-testid": "formation-" + name };
-      return el("button", { ...about, click }, ...inside);
-    };
+    const button = (name, click, ...inside) =>
+      buttonEl({ class: `hs-press fm-${name}`, "data-testid": "formation-" + name, click }, ...inside);
     this.play = button("play", () => this.toggle());
     this.play.dataset.notSaved = "";
-    this.range = el("input", {
-      type: "range",
-      min: 0,
-      max: this.data.steps.length - 1,
-      step: 1,
-      "data-testid": "formation-slider",
-      "aria-label": this.t("slider"),
-      input: () => this.move(Number(this.range.value)),
-    });
+    const bounds = { min: 0, max: this.data.steps.length - 1, step: 1 };
+    this.range = sliderEl("formation-slider", this.t("slider"), bounds, (at) => this.move(at));
     const back = button("back", () => this.close(), this.t("back"), el("span", { "aria-hidden": "true" }, " ✕"));
     this.plot = el("div", { class: "fm-plot" });
     this.ticks = el("div", { class: "fm-ticks", "aria-hidden": "true" });
@@ -204,8 +194,8 @@ export class Formation extends PlainView {
   go(at) {
     this.at = at;
     this.paintStep();
-    clearTimeout(this.reporting);
-    if (!this.playing) this.reporting = setTimeout(() => this.report(), REPORT_PAUSE);
+    this.due = null;
+    if (!this.playing) this.later(REPORT_PAUSE, () => this.report());
   }
 
   report() {
@@ -239,7 +229,7 @@ export class Formation extends PlainView {
 
   close() {
     this.halt();
-    clearTimeout(this.reporting);
+    this.due = null;
     this.tell("headscope.recorded", null);
     this.component.setTriggerValue("close", true);
   }

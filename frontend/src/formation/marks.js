@@ -1,4 +1,4 @@
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { countText } from "../core/format.js";
 
 // When heads formed, in words: computed in Python (analysis/formation.py) from the recorded states.
@@ -14,8 +14,7 @@ export function stepText(view, at) {
 // Never rounded up to a value it has not reached, nor down from a value it has.
 function percentOf(share, needed) {
   const rounded = Math.round(100 * share);
-  const percent = share < needed && rounded >= 100 * needed ? Math.floor(100 * share) : rounded;
-  return percent;
+  return share < needed && rounded >= 100 * needed ? Math.floor(100 * share) : rounded;
 }
 
 function wordsOf(view, forming) {
@@ -68,7 +67,7 @@ export function formationMarks(view, jump) {
       const inside =
         never || !jump
           ? el("span", { ...about, tabindex: 0 }, ...parts)
-          : el("button", { ...about, type: "button", click: () => jump(forming) }, ...parts);
+          : buttonEl({ ...about, click: () => jump(forming) }, ...parts);
       view.hint(inside, () => details);
       const item = el("li", null, inside, el("span", { class: "hs-spoken" }, details.join(" ")));
       item.dataset.state = rank(forming);

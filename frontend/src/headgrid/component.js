@@ -1,6 +1,6 @@
 import { buttonEl, el, printable } from "../core/dom.js";
 import { moveFocus } from "../core/keys.js";
-import { savingMenu } from "../saving/menu.js";
+import { savable } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { HEADGRID_TEXTS } from "./texts.js";
 
@@ -20,8 +20,7 @@ class View extends PlainView {
     this.keys = el("p", { class: "headgrid-keys" });
     this.picture = el("div", { "data-saved-by": "headgrid-save" }, this.keys, this.panels);
     if (!this.data.saves) return [this.picture];
-    const menu = savingMenu(this, "headgrid-save", () => ({ element: this.picture, ...this.data.saved }));
-    return [el("div", { class: "hs-pictured" }, this.picture, menu)];
+    return [savable(this, "headgrid-save", this.picture, () => this.data.saved)];
   }
 
   paint() {

@@ -1,3 +1,4 @@
+import { groups } from "d3-array";
 import { el } from "../core/dom.js";
 import { arrowStep, stepIndex } from "../core/keys.js";
 import { makeRamp, pixelTable, packPixel, cssColour } from "../core/colour.js";
@@ -200,27 +201,13 @@ export class Grid extends HeadCanvas {
     if (described === this.described) return; // to write it takes as long as to draw the heads
     this.described = described;
     this.canvas.setAttribute("aria-label", label);
-    const lines = new Map();
-    for (const r of cells) {
-      if (!lines.has(r.layer)) lines.set(r.layer, el("div", { role: "row" }));
-      lines
-        .get(r.layer)
-        .append(
-          el(
-            "div",
-            {
-              role: "gridcell",
-              id: this.cellId(r),
-              "data-layer": r.layer,
-              "data-head": r.head,
-              "data-x": Math.round(r.x + r.w / 2),
-              "data-y": Math.round(r.y + r.h / 2),
-            },
-            r.title,
-          ),
-        );
-    }
-    this.canvas.replaceChildren(...lines.values());
+    const cell = (r) => {
+      const middle = { "data-x": Math.round(r.x + r.w / 2), "data-y": Math.round(r.y + r.h / 2) };
+      const about = { id: this.cellId(r), "data-layer": r.layer, "data-head": r.head, ...middle };
+      return el("div", { role: "gridcell", ...about }, r.title);
+    };
+    const rows = groups(cells, (r) => r.layer).map(([, row]) => el("div", { role: "row" }, ...row.map(cell)));
+    this.canvas.replaceChildren(...rows);
   }
 
   spoken() {

@@ -1,6 +1,8 @@
-import { el, svgEl, shorten } from "../core/dom.js";
+import { range } from "d3-array";
+import { el, setAttributes, svgEl, shorten } from "../core/dom.js";
 import { cssColour } from "../core/colour.js";
 import { formatWeight } from "../core/format.js";
+import { strongestPair } from "../core/matrix.js";
 import { styledSvg } from "../core/snapshot.js";
 import { MEANING_GAP, MEANING_ROOM, MEANING_SIZE, TWO_LINES, walkCells } from "./head.js";
 
@@ -74,8 +76,7 @@ export class LinesPlot {
     this.width = options.width;
     this.height = Math.ceil(head + most * step + 4);
     const viewBox = `0 0 ${this.width} ${this.height}`;
-    const attributes = { viewBox, width: this.width, height: this.height, "aria-label": options.label };
-    for (const [name, value] of Object.entries(attributes)) this.svg.setAttribute(name, String(value));
+    setAttributes(this.svg, { viewBox, width: this.width, height: this.height, "aria-label": options.label });
     this.element.setAttribute("aria-label", options.label);
     this.element.style.maxHeight = Math.max(160, options.height) + "px";
     this.svg.dataset.plot = JSON.stringify(lines);
@@ -252,12 +253,8 @@ export class LinesPlot {
     const hit = this.tokenAt(event);
     if (!hit) return;
     const { view } = this;
-    let best = hit.side === "row" ? [hit.index, 0] : [0, hit.index];
-    const count = hit.side === "row" ? view.keys : view.queries;
-    for (let i = 0; i < count; i++) {
-      const cell = hit.side === "row" ? [hit.index, i] : [i, hit.index];
-      if (view.data[cell[0] * view.keys + cell[1]] > view.data[best[0] * view.keys + best[1]]) best = cell;
-    }
-    this.hooks.choose(view, best);
+    const rows = hit.side === "row" ? [hit.index] : range(view.queries);
+    const columns = hit.side === "row" ? range(view.keys) : [hit.index];
+    this.hooks.choose(view, strongestPair(view.data, view.keys, rows, columns));
   }
 }

@@ -1,8 +1,7 @@
 import { el } from "../core/dom.js";
-import { makeTooltip } from "../core/tooltip.js";
 import { makeTexts } from "../core/texts.js";
 import { Picture } from "../core/picture.js";
-import { hint } from "../core/tooltip.js";
+import { hint, makeTooltip } from "../core/tooltip.js";
 import { keepMounted, memoryOf } from "./streamlit.js";
 
 // A view of plain data from Streamlit: {big, texts, wording, ...}; wording: texts for this data alone. A kind of view
@@ -11,6 +10,7 @@ import { keepMounted, memoryOf } from "./streamlit.js";
 export class PlainView extends Picture {
   /** @type {any} */ component;
   /** @type {any} */ driver;
+  /** @type {(() => void) | null} */ due = null; // what waits for a pause
   // name: of the section's class, its data-testid and its memory; look: options of followLook
   constructor(parent, name, texts, look = { fitsWindow: false }) {
     super(parent, el("section", { class: `hs ${name}`, "data-testid": name }), look);
@@ -19,6 +19,7 @@ export class PlainView extends Picture {
   }
 
   destroy() {
+    clearTimeout(this.timer);
     this.driver?.stop();
     super.destroy();
   }
@@ -61,6 +62,20 @@ export class PlainView extends Picture {
 
   hint(element, lines) {
     return hint(element, this.tooltip, lines);
+  }
+
+  // Calls act() if it is not replaced within `pause` milliseconds, as while a slider moves.
+  later(pause, act) {
+    clearTimeout(this.timer);
+    this.due = act;
+    this.timer = setTimeout(() => this.flush(), pause);
+  }
+
+  // Does at once what waits for its pause.
+  flush() {
+    const { due } = this;
+    this.due = null;
+    due?.();
   }
 
   draw() {

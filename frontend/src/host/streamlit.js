@@ -63,6 +63,22 @@ export function listenToFeeds(names, take) {
   return () => feeds().removeEventListener("feed", listener);
 }
 
+// A component without data of its own, so that its script is sent to a browser once. make(parent, kept): gives {take(data,
+// name) for what its feeds bring, destroy()}; kept.component: what it reports to.
+export function fedComponent(names, make) {
+  const mount = (parent, component) => {
+    const kept = { component, destroy() {} };
+    const { take, destroy } = make(parent, kept);
+    const stop = listenToFeeds(names, take);
+    kept.destroy = () => {
+      stop();
+      destroy();
+    };
+    return kept;
+  };
+  return (component) => keepMounted(component, mount).leave;
+}
+
 // -- History -----------------------------------------------------------------------------------------------------------
 // Streamlit adds an entry to the browser's history whenever a page writes its address, here with every click. An address
 // of the same page that follows within a moment, as while somebody walks through cells or drags a slider, replaces the

@@ -8,6 +8,7 @@ import { LAB_TEXTS } from "./texts.js";
 import { KINDS } from "../core/colour.js";
 import { recomputeRow } from "../core/matrix.js";
 import { formatWeight, formatSmall } from "../core/format.js";
+import { markup } from "../core/markup.js";
 import { makeSaveMenu } from "../core/menu.js";
 import { TraceModel } from "../state/trace_model.js";
 import { Grid } from "../heads/grid.js";
@@ -80,14 +81,14 @@ export class Lab extends Picture {
       t,
       press: (name) => this.press(name),
       back: () => this.resetAll(),
-      cards: () => this.open(!this.opened),
+      cards: () => this.change({ opened: !this.opened }),
     });
     this.sentence = el("p", { class: "hs-lab-says", "data-testid": "lab-says" });
     this.notes = el("div", { class: "hs-lab-notes", role: "status" });
     this.noted = "";
     this.kindBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
     this.paneButtons = PANES.map((pane) => {
-      const click = () => this.showPane(pane);
+      const click = () => this.change({ shownPane: pane });
       return buttonEl({ "data-testid": "lab-show-" + pane, "data-pane": pane, click }, t("lab_" + pane));
     });
     const panes = { class: "hs-seg", "data-panes": "", role: "group", "aria-label": t("lab_shown") };
@@ -198,11 +199,16 @@ export class Lab extends Picture {
 
   // -- actions of the user -----------------------------------------------------------------------------------------
 
-  person(partial) {
-    if (partial.kind) this.showKind(partial.kind); // another kind has other rows
-    this.state = mergeState(this.state, partial);
+  // Shows something else: fields of this class.
+  change(fields) {
+    Object.assign(this, fields);
     this.draw();
     this.tell();
+  }
+
+  person(partial) {
+    if (partial.kind) this.showKind(partial.kind); // another kind has other rows
+    this.change({ state: mergeState(this.state, partial) });
   }
 
   switched(lists, dragging) {
@@ -242,18 +248,6 @@ export class Lab extends Picture {
     return [this.state.kind, layer, head];
   }
 
-  open(opened) {
-    this.opened = opened;
-    this.draw();
-    this.tell();
-  }
-
-  showPane(pane) {
-    this.shownPane = pane;
-    this.draw();
-    this.tell();
-  }
-
   tell() {
     const { kind, layer, head } = this.state;
     this.report({
@@ -276,7 +270,6 @@ export class Lab extends Picture {
     if (this.knocking) return this.knock(kind, layer, head);
     this.person({ layer, head });
     this.spoken.textContent = this.panes.after.reader.title(kind, layer, head);
-    return undefined;
   }
 
   knock(kind, layer, head) {
@@ -350,10 +343,7 @@ export class Lab extends Picture {
 
   // A click on a cell of a head: the bars show its row.
   chooseCell(view, [row, column]) {
-    this.column = view.columns[column][0];
-    this.shownRow = view.rows[row][0];
-    this.draw();
-    this.tell();
+    this.change({ column: view.columns[column][0], shownRow: view.rows[row][0] });
   }
 
   // The row of the bars, as the index of a token: the chosen one, or the one that changes most.
@@ -474,7 +464,7 @@ export class Lab extends Picture {
     const pressed = said === "trained" || !this.measures?.after.rows ? null : this.pressed();
     const did = () => `${t("lab_did_" + pressed, this.values)} ${t("lab_writes_" + said)}`;
     const text = pressed ? did() : t("lab_wrote_" + said, { switches: in_words });
-    const point = el("p", { class: "hs-point" }, ...boldText(text));
+    const point = el("p", { class: "hs-point" }, ...markup(text));
     this.translations.replaceChildren(point, ...["before", "after"].map(side));
   }
 
@@ -566,7 +556,7 @@ export class Lab extends Picture {
     this.values = values;
     const same = this.isSwitched("zero") || this.isSwitched("replaced") ? "" : this.sameText(); // nothing to measure
     const training = pressed === "scaling" && !same ? t("lab_says_training", TRAINED) : "";
-    this.sentence.replaceChildren(...(same ? [same] : boldText(sentence)), ...boldText(` ${training}`));
+    this.sentence.replaceChildren(...markup(`${same || sentence} ${training}`));
   }
 
   // The button of the row "Try" whose switches are on; null if none is.
@@ -593,10 +583,8 @@ export class Lab extends Picture {
       const { head, reader } = this.panes[name];
       const view = this.chosenView(name);
       const label = t("lab_pane", { pane: t("lab_" + name), label: reader.title(...this.chosenHead()) });
-      const [row, column] = [
-        [view.rows, q],
-        [view.columns, this.column],
-      ].map(([groups, token]) => groups.findIndex((group) => group.includes(token)));
+      const at = (groups, token) => groups.findIndex((group) => group.includes(token));
+      const [row, column] = [at(view.rows, q), at(view.columns, this.column)];
       const cell = this.shownRow === q && row >= 0 && column >= 0 ? [row, column] : null;
       if (this.isDrawn(head, view, theme.key, width, height, row, String(cell))) continue;
       head.lit = row < 0 ? null : row;
@@ -644,7 +632,6 @@ export class Lab extends Picture {
     // Queries and keys of a later layer are made from vectors that the switch has changed in the layers before.
     const later = state.kind === "cross" || this.chosen().layer > 0;
     row.how.firstChild.textContent = t(this.pressed() === "scaling" && later ? "lab_row_earlier" : "lab_row_hint");
-    return undefined;
   }
 
   numbers(name, view) {
@@ -663,11 +650,6 @@ export class Lab extends Picture {
       parts.push(el("span", { class: "hs-note" }, t("lab_replaced")));
     return parts;
   }
-}
-
-// "a **b** c": the text between the asterisks is bold.
-function boldText(text) {
-  return text.split("**").map((part, i) => (i % 2 ? el("b", null, part) : part));
 }
 
 // A word of a translation, [text, whether the other one lacks it]; the blank before it is not underlined.

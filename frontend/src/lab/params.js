@@ -63,6 +63,12 @@ export function covers(target, kind, layer, head) {
   return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);
 }
 
+// The name of one head or of several, with indices from 0 or "all": "cross.3.7", "cross.*.7", "cross.3".
+export function nameOf(kind, layer, head) {
+  const places = [layer, head].map((index) => (index === "all" ? "*" : index + 1));
+  return [kind, ...places].join(".").replace(/(\.\*)+$/, "");
+}
+
 // Every head, named "kind.layer.head", that these names cover; sizes: kind -> {layers, heads}.
 export function headsIn(places, sizes) {
   const names = new Set();

@@ -1,4 +1,5 @@
 import { el, documentTop } from "../core/dom.js";
+import { scaleLegend } from "../heads/legend.js";
 import { makeRamp, rampGradient, cssColour } from "../core/colour.js";
 import { differencePalette } from "./difference.js";
 
@@ -8,24 +9,18 @@ const ROW = 1.2; // width of the bars, in widths of a head
 
 // The two colour scales of the lab: weights from 0 to 1, and the difference from -1 to 1.
 export function labLegend(t, theme, kind) {
-  const weights = el("span", { class: "hs-ramp" });
-  weights.style.background = rampGradient(makeRamp(theme, kind), 1, 0);
-  const change = el("span", { class: "hs-ramp" });
   const palette = differencePalette(theme, kind);
   const stops = Array.from({ length: 33 }, (_, i) => cssColour(palette[Math.round((i / 32) * 510)]));
-  change.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  const legend = (ramp, low, high, label, ...says) =>
-    el(
-      "span",
-      { class: "hs-legend-one", role: "img", "aria-label": t(label, { low, high }), title: t(label, { low, high }) },
-      ...says,
-      el("span", { class: "hs-number" }, low),
-      ramp,
-      el("span", { class: "hs-number" }, high),
-    );
+  const change = {
+    gradient: `linear-gradient(to right, ${stops.join(", ")})`,
+    low: t("lab_lost"),
+    high: t("lab_gained"),
+  };
+  const weights = { gradient: rampGradient(makeRamp(theme, kind), 1, 0), low: "0", high: "1" };
+  const [weight, difference] = [t("legend", weights), t("lab_legend_difference", change)];
   return [
-    legend(weights, "0", "1", "legend", el("span", null, t("lab_weight"))),
-    legend(change, t("lab_lost"), t("lab_gained"), "lab_legend_difference"),
+    scaleLegend(weights, weight, weight, el("span", null, t("lab_weight"))),
+    scaleLegend(change, difference, difference),
   ];
 }
 

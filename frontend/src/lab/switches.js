@@ -1,7 +1,7 @@
-import { buttonEl, el, printable } from "../core/dom.js";
+import { buttonEl, el, printable, sliderEl } from "../core/dom.js";
 import { formatFactor } from "../core/format.js";
 import { listText } from "../core/lists.js";
-import { headsIn, sentenceOf, sentenceValue, targetsOf } from "./params.js";
+import { headsIn, nameOf, sentenceOf, sentenceValue, targetsOf } from "./params.js";
 import { MOST_PADS, SWITCH_FORMS, WEIGHT_RULES } from "../state/generated.js";
 import { hint } from "../core/tooltip.js";
 
@@ -17,9 +17,11 @@ export class SwitchCards {
     this.hooks = hooks;
     this.element = el("div", { class: "hs-cards", role: "group", "aria-label": hooks.t("lab_switches") });
     this.makeScaling();
-    this.off = Object.fromEntries(OFF.map((name) => [name, this.onOff(name)]));
+    const onOff = (name) => this.choices(name, ["on", "off"], (value) => this.put(name, value === "on" ? null : "off"));
+    this.off = Object.fromEntries(OFF.map((name) => [name, onOff(name)]));
     this.makePads();
-    this.makeWeights();
+    const weigh = (value) => this.put("weights", value === "softmax" ? null : value);
+    this.weights = this.choices("weights", WEIGHT_RULES, weigh);
     this.makeZero();
     this.makeHide();
     this.makeOutput();
@@ -63,17 +65,9 @@ export class SwitchCards {
   makeScaling() {
     const { t } = this.hooks;
     const seg = this.segments("scaling", ["on", "off"], (value) => this.scaleBy(value === "on" ? this.standard : 1));
-    const slider = el("input", {
-      type: "range",
-      min: -OCTAVES,
-      max: OCTAVES,
-      step: STEP,
-      "data-testid": "scaling-slider",
-      "aria-label": t("lab_scaling_factor"),
-      pointerdown: () => (this.dragging = true),
-      pointerup: () => (this.dragging = false),
-      input: () => this.slide(Number(slider.value)),
-    });
+    const held = { pointerdown: () => (this.dragging = true), pointerup: () => (this.dragging = false) };
+    const bounds = { min: -OCTAVES, max: OCTAVES, step: STEP, ...held };
+    const slider = sliderEl("scaling-slider", t("lab_scaling_factor"), bounds, (octaves) => this.slide(octaves));
     const mark = el("span", { class: "hs-mark", "data-testid": "scaling-mark" });
     const one = el("span", { class: "hs-mark hs-mark-one" }, "1");
     const output = el("output", { class: "hs-number", "data-testid": "scaling-factor" });
@@ -85,39 +79,32 @@ export class SwitchCards {
     this.scaling = { seg, slider, mark, one, output, where: whereSelect, card };
   }
 
-  onOff(name) {
-    const seg = this.segments(name, ["on", "off"], (value) => this.put(name, value === "on" ? null : "off"));
-    const whereSelect = this.whereSelect(name);
-    const card = this.card(name, el("div", { class: "hs-card-line" }, seg), whereSelect.element);
-    return { seg, where: whereSelect, card };
+  // A card of choices, of which one is pressed; more: what stands below them.
+  choices(name, values, pick, ...more) {
+    const seg = this.segments(name, values, pick);
+    const where = this.whereSelect(name);
+    const card = this.card(name, el("div", { class: "hs-card-line" }, seg), ...more, where.element);
+    return { seg, where, card };
+  }
+
+  // A field for a whole number from 0 to `most`; change: called with its text.
+  numberField(name, most, label, change) {
+    const about = { type: "number", min: 0, max: most, step: 1, "data-testid": name, "aria-label": label };
+    const changed = () => {
+      field.value = String(Math.max(0, Math.min(most, Math.round(Number(field.value)) || 0)));
+      change(field.value);
+    };
+    const field = el("input", { ...about, change: changed });
+    return field;
   }
 
   makePads() {
     const { t } = this.hooks;
-    const input = el("input", {
-      type: "number",
-      min: 0,
-      max: MOST_PADS,
-      step: 1,
-      "data-testid": "pads",
-      "aria-label": t("lab_pads"),
-      change: () => {
-        const count = Math.max(0, Math.min(MOST_PADS, Math.round(Number(input.value)) || 0));
-        input.value = String(count);
-        this.change("pad", count ? [{ value: String(count), where: "all" }] : []);
-      },
-    });
-    const label = el("label", { class: "hs-pads", title: t("lab_pads") }, input, el("span", null, "<pad>"));
+    this.pads = this.numberField("pads", MOST_PADS, t("lab_pads"), (count) =>
+      this.change("pad", count === "0" ? [] : [{ value: count, where: "all" }]),
+    );
+    const label = el("label", { class: "hs-pads", title: t("lab_pads") }, this.pads, el("span", null, "<pad>"));
     this.off.padding.card.querySelector(".hs-card-line").append(label);
-    this.pads = input;
-  }
-
-  makeWeights() {
-    const put = (value) => this.put("weights", value === "softmax" ? null : value);
-    const seg = this.segments("weights", WEIGHT_RULES, put);
-    const whereSelect = this.whereSelect("weights");
-    const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), whereSelect.element);
-    this.weights = { seg, where: whereSelect, card };
   }
 
   makeZero() {
@@ -142,11 +129,11 @@ export class SwitchCards {
   // Two switches: "mean", and "resample" from a sentence or a seed.
   makeOutput() {
     const { t } = this.hooks;
-    const seg = this.segments("resample", OUTPUTS, (value) => {
+    const pick = (value) => {
       if (value === "own") this.putOutput(null);
       else if (value === "mean") this.putOutput("mean", "");
       else this.putOutput("resample", this.seed.value || "1");
-    });
+    };
     this.text = el("input", {
       type: "text",
       maxlength: 1000,
@@ -158,26 +145,13 @@ export class SwitchCards {
         this.putOutput("resample", text ? sentenceValue(text) : this.seed.value || "1");
       },
     });
-    this.seed = el("input", {
-      type: "number",
-      min: 0,
-      max: 9999,
-      step: 1,
-      value: "1",
-      "data-testid": "resample-seed",
-      "aria-label": t("lab_resample_seed"),
-      change: () => {
-        const seed = Math.max(0, Math.min(9999, Math.round(Number(this.seed.value)) || 0));
-        this.seed.value = String(seed);
-        this.putOutput("resample", String(seed));
-      },
-    });
+    const draw = (seed) => this.putOutput("resample", seed);
+    this.seed = this.numberField("resample-seed", 9999, t("lab_resample_seed"), draw);
+    this.seed.value = "1";
     const label = el("label", { class: "hs-pads", title: t("lab_resample_seed") }, t("lab_resample_number"), this.seed);
     const from = el("div", { class: "hs-card-from" }, this.text, label);
-    const whereSelect = this.whereSelect("resample");
-    const card = this.card("resample", el("div", { class: "hs-card-line" }, seg), from, whereSelect.element);
-    card.classList.add("hs-card-row");
-    this.output = { seg, from, label, where: whereSelect, card };
+    this.output = { ...this.choices("resample", OUTPUTS, pick, from), from, label };
+    this.output.card.classList.add("hs-card-row");
   }
 
   makeHide() {
@@ -231,8 +205,7 @@ export class SwitchCards {
   // The chosen head, unless a person chose other heads.
   chosenOutput() {
     const { kind, layer, head } = this.subject;
-    const place = layer === "all" || head === "all" ? kind : `${kind}.${layer + 1}.${head + 1}`;
-    return this.places?.resample || place;
+    return this.places?.resample || (layer === "all" || head === "all" ? kind : nameOf(kind, layer, head));
   }
 
   slide(octaves) {
@@ -273,11 +246,7 @@ export class SwitchCards {
   toggle(kind, layer, head) {
     const sizes = this.sizes();
     const knockedOut = this.knockedOut(sizes);
-    const { layers, heads } = sizes[kind];
-    const meant = [];
-    for (let l = 0; l < layers; l++)
-      for (let h = 0; h < heads; h++)
-        if ((layer === "all" || l === layer) && (head === "all" || h === head)) meant.push(`${kind}.${l + 1}.${h + 1}`);
+    const meant = [...headsIn([nameOf(kind, layer, head)], sizes)];
     const out = !meant.every((name) => knockedOut.has(name));
     for (const name of meant) knockedOut[out ? "add" : "delete"](name);
     const targets = targetsOf(knockedOut, sizes).map((where) => ({ value: "", where }));

@@ -7,10 +7,8 @@ const MARK = "▁"; // of SentencePiece: a word begins
  * own translations. */
 export function translationsOf(before, after) {
   const [left, right] = [before, after].map((trace) => wordsOf(trace.target_out));
-  const marks = differing(
-    left.map(({ text }) => text),
-    right.map(({ text }) => text),
-  );
+  const texts = [left, right].map((words) => words.map(({ text }) => text));
+  const marks = differing(texts[0], texts[1]);
   const shown = (words, marks) =>
     words.flatMap(({ text, pieces, special }, at) =>
       special ? [] : [[(pieces[0].startsWith(MARK) ? " " : "") + text, marks[at]]],

@@ -1,14 +1,13 @@
 import { buttonEl, el } from "../core/dom.js";
+import { nameOf } from "./params.js";
 
 export const TRIES = ["scaling", "bias", "causal", "padding", "uniform", "head"];
 const PADS = "4"; // enough <pad> to see that attention leaks to them
 
-// The switches that a button sets, in place of all others. chosen: [kind, layer, head], the head that "head" knocks out.
-export function switchesOf(name, empty, [kind, layer, head]) {
+// The switches that a button sets, in place of all others. chosen: the head that "head" knocks out.
+/** @param {[kind: string, layer: any, head: any]} chosen */
+export function switchesOf(name, empty, chosen) {
   const off = [{ value: "off", where: "all" }];
-  const places = [kind, layer, head].filter((part, i) => !i || part !== "all");
-  if (layer === "all" && head !== "all") places.splice(1, 0, "*");
-  const where = places.map((part, i) => (i && part !== "*" ? part + 1 : part)).join(".");
   return {
     ...empty,
     ...{
@@ -17,7 +16,7 @@ export function switchesOf(name, empty, [kind, layer, head]) {
       causal: { causal: off },
       padding: { padding: off, pad: [{ value: PADS, where: "all" }] },
       uniform: { weights: [{ value: "uniform", where: "all" }] },
-      head: { zero: [{ value: "", where }] },
+      head: { zero: [{ value: "", where: nameOf(...chosen) }] },
     }[name],
   };
 }

@@ -4,11 +4,6 @@ import { fileStem, saveFile } from "../core/save.js";
 import { cardsOf } from "./fields.js";
 import { questionsOf } from "./lessons.js";
 
-const MARKS = new Map([
-  [true, "✓ "],
-  [false, "✗ "],
-]);
-
 // An answer in the reader's language; a token stays what it is.
 export const spelled = ({ said }, answer) =>
   answer
@@ -69,7 +64,7 @@ export function answersOf(t, lesson, visit) {
   const key = scored < questionsOf(lesson).length ? "sum_scored" : "sum";
   const sum = t(key, { count: counted.length, asked: scored, right });
   const notes = given.map(({ stop: { title, question }, place, answer }) => [
-    `${MARKS.get(answer.verdict) ?? ""}${place}. ${title}`,
+    `${{ true: "✓ ", false: "✗ " }[String(answer.verdict)] ?? ""}${place}. ${title}`,
     question.ask,
     ...bothAnswers(t, question, answer).map((pair) => pair.join(": ")),
     ...(question.why ? [question.why] : []),

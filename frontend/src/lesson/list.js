@@ -1,5 +1,5 @@
 // The list of lessons.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { makeTexts } from "../core/texts.js";
 import { answersOf } from "./answered.js";
 import { questionsOf } from "./lessons.js";
@@ -26,12 +26,8 @@ function card(t, lesson, start) {
     visit.clear();
     start(name);
   };
-  const attributes = {
-    type: "button",
-    class: first ? "hs-button hs-primary" : "hs-button",
-    "data-testid": `lesson-start-${name}`,
-    click: begin,
-  };
+  const look = first ? "hs-button hs-primary" : "hs-button";
+  const attributes = { class: look, "data-testid": `lesson-start-${name}`, click: begin };
   return el(
     "section",
     { class: `hs-lesson-card${first ? " hs-lesson-first" : ""}` },
@@ -41,6 +37,6 @@ function card(t, lesson, start) {
     el("p", null, about),
     el("p", { class: "hs-lesson-quiet" }, t(stops.length < all ? "counts_some" : "counts", counts)),
     answered ? answersOf(t, lesson, visit) : null,
-    el("button", { ...attributes, title: answered ? t("deletes") : null }, t(answered ? "again" : "start")),
+    buttonEl({ ...attributes, title: answered ? t("deletes") : null }, t(answered ? "again" : "start")),
   );
 }

@@ -1,6 +1,6 @@
 // The lesson beside the page that it leads through: where it is, what to look at, a question, next and back. As
 // pages/frame/lesson.py.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { makeTexts } from "../core/texts.js";
 import { answersOf, cards, pairList, reveal, spelled } from "./answered.js";
 import { Course } from "./course.js";
@@ -169,8 +169,8 @@ class Panel {
   }
 
   button(name, content, click, more = {}) {
-    const attributes = { type: "button", class: "hs-button", "data-testid": `lesson-${name}`, click, ...more };
-    return el("button", attributes, ...[content].flat());
+    const attributes = { class: "hs-button", "data-testid": `lesson-${name}`, click, ...more };
+    return buttonEl(attributes, ...[content].flat());
   }
 
   head(text) {

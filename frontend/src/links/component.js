@@ -1,5 +1,5 @@
 import { el, printable, svgEl } from "../core/dom.js";
-import { savingMenu } from "../saving/menu.js";
+import { savable } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { LINKS_TEXTS } from "./texts.js";
 
@@ -13,9 +13,8 @@ class View extends PlainView {
   }
 
   build() {
-    this.picture = el("figure", { class: "links-scroll", tabindex: 0, "data-saved-by": "links-save" });
-    const menu = savingMenu(this, "links-save", () => this.saved());
-    return [el("div", { class: "hs-pictured" }, this.picture, menu)];
+    this.picture = el("figure", { class: "links-scroll", tabindex: 0 });
+    return [savable(this, "links-save", this.picture, () => this.saved())];
   }
 
   // The middle of every word, and the width of all, in pixels.

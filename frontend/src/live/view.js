@@ -1,6 +1,5 @@
 // A view of plain data that follows what one types: it draws the numbers of the engine, or else those that the server
 // sent with its data: {model: its name, state: what is chosen, as links name it, revision, numbers, big, texts, ...}.
-import { tellDrawn } from "../core/picture.js";
 import { PlainView } from "../host/plain_view.js";
 import { isQuiet, markFresh } from "./live.js";
 
@@ -33,29 +32,8 @@ export class LiveView extends PlainView {
     Object.assign(this.told, changes);
     this.draw();
     this.follow();
-    clearTimeout(this.reporting);
-    this.reporting = setTimeout(() => this.report(), pause);
-    if (!pause) this.report();
-  }
-
-  // Tells Python what it has not been told yet.
-  report() {
-    if (!this.reporting) return;
-    clearTimeout(this.reporting);
-    this.reporting = undefined;
-    this.component.setStateValue("state", { ...this.told, revision: this.data.revision });
-  }
-
-  destroy() {
-    clearTimeout(this.reporting);
-    super.destroy();
-  }
-
-  // What a script that waits for a drawing listens to.
-  drawn(name) {
-    this.drawings = (this.drawings ?? 0) + 1;
-    this.element.dataset.drawn = String(this.drawings);
-    tellDrawn(this.element, `${name}:${this.drawings}`);
+    this.later(pause, () => this.component.setStateValue("state", { ...this.told, revision: this.data.revision }));
+    if (!pause) this.flush();
   }
 }
 
@@ -89,7 +67,6 @@ export function followLive(view, live, compute, needs = () => null) {
       if (!isQuiet(error)) throw error;
       if (asked === wanted) wanted = "";
     }
-    return undefined;
   };
 
   // The server draws: another model is open.

@@ -112,9 +112,9 @@ test("what was chosen is told once: after its pause, or when it is asked for", (
   view.choose({ begin: "ab" }, 400);
   context.mock.timers.tick(399);
   assert.deepEqual([told, view.state.begin], [[], "ab"]);
-  view.report();
+  view.flush();
   context.mock.timers.tick(1000);
-  view.report();
+  view.flush();
   assert.deepEqual(told, [["state", { begin: "ab", revision: 3 }]]);
   view.choose({ at: "1.2" });
   context.mock.timers.tick(1000);

@@ -1,6 +1,7 @@
 import { buttonEl, documentTop, el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
-import { savingMenu } from "../saving/menu.js";
+import { markup } from "../core/markup.js";
+import { savable } from "../saving/menu.js";
 import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { appLive } from "../live/live.js";
@@ -15,7 +16,7 @@ import { measureTable } from "./table.js";
 // {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched, chosen:
 // {kind, layer, head} or null, big, texts}; null if there is nothing to measure.
 
-const MEASURES = ["saturated", "entropy", "largest", "gradient", "spread"];
+export const MEASURES = ["saturated", "entropy", "largest", "gradient", "spread"];
 
 export class Measures extends PlainView {
   constructor(parent) {
@@ -41,9 +42,8 @@ export class Measures extends PlainView {
     this.plot = el("div", { class: "measures-plot" });
     this.plotHint = el("small", { "data-not-saved": true }, this.t("plot_hint"));
     const work = el("div", { class: "measures-work" }, this.plot, this.tables);
-    this.picture = el("div", { "data-saved-by": "measures-save" }, work, this.about);
-    const menu = savingMenu(this, "measures-save", () => this.saved());
-    return [this.sentence, this.cards, el("div", { class: "hs-pictured" }, this.picture, menu)];
+    this.picture = el("div", {}, work, this.about);
+    return [this.sentence, this.cards, savable(this, "measures-save", this.picture, () => this.saved())];
   }
 
   // The tables and the plot of the chosen measure, as files.
@@ -56,7 +56,6 @@ export class Measures extends PlainView {
       return [this.t("kind_" + kind), layer + 1, head + 1, before ?? NaN, after ?? NaN, counted];
     });
     return {
-      element: this.picture,
       stem: [...stem, "every-head", this.measure, ...switches],
       caption: [this.sentence.textContent, ...lines],
       rows: [[this.t("csv_kind"), this.t("csv_layer"), this.t("csv_head"), ...sides, this.t("csv_rows")], ...rows],
@@ -245,7 +244,7 @@ export class Measures extends PlainView {
     const means = points.length ? { before: mean("before"), after: mean("after") } : { before: "–", after: "–" };
     const key = this.data.switched ? "says_switched" : "says_same";
     const sentence = this.t(key, { ...says, ...means, switches: this.data.in_words });
-    this.sentence.replaceChildren(...sentence.split("**").map((part, i) => (i % 2 ? el("b", {}, part) : part)));
+    this.sentence.replaceChildren(...markup(sentence));
     this.plot.replaceChildren(
       el("h2", {}, this.t("plot", says), this.plotHint),
       el("div", { class: "measures-keys" }, ...keys.map(([swatch, key]) => el("span", {}, swatch, this.t(key)))),

@@ -38,11 +38,8 @@ export function saturation(attention, pads = 0) {
   const ofHeads = (number) => rows.map((heads) => heads.map(number));
   const means = (name) => ofHeads((rows) => meanOf(rows.map((row) => row[name])));
   const measures = Object.fromEntries(NAMES.map((name) => [name, rounded(means(name), DIGITS)]));
-  const spread = rounded(
-    means("variance").map((heads) => heads.map(Math.sqrt)),
-    DIGITS,
-  );
-  return { ...measures, spread, rows: ofHeads((rows) => rows.length) };
+  const deviations = means("variance").map((heads) => heads.map(Math.sqrt));
+  return { ...measures, spread: rounded(deviations, DIGITS), rows: ofHeads((rows) => rows.length) };
 }
 
 // What the measures are means of, for every row of a head that counts.

@@ -1,7 +1,7 @@
 import { el, svgEl } from "../core/dom.js";
 import { followPageLink } from "../host/streamlit.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
-import { savingMenu } from "../saving/menu.js";
+import { savable } from "../saving/menu.js";
 import { FIGURE_1, FIGURE_2, START } from "./layout.js";
 import { PAPER_TEXTS } from "./texts.js";
 
@@ -18,9 +18,8 @@ class View extends PlainView {
   }
 
   build() {
-    const menu = savingMenu(this, "paper-save", () => this.saved());
-    this.figures = el("div", { class: "paper-figures", "data-saved-by": "paper-save" });
-    return [el("div", { class: "hs-pictured" }, this.figures, menu)];
+    this.figures = el("div", { class: "paper-figures" });
+    return [savable(this, "paper-save", this.figures, () => this.saved())];
   }
 
   paint() {
@@ -38,12 +37,8 @@ class View extends PlainView {
       ...words.map((word) => this.word(word)),
       ...boxes.map((box) => this.box(box)),
     );
-    return el(
-      "figure",
-      { class: `paper-${name}`, "aria-label": this.t(name) },
-      svg,
-      el("figcaption", {}, this.t(name)),
-    );
+    const caption = el("figcaption", {}, this.t(name));
+    return el("figure", { class: `paper-${name}`, "aria-label": this.t(name) }, svg, caption);
   }
 
   // The paper's number beside this model's. text: its name in the texts; name, here: of both sizes.
@@ -64,21 +59,13 @@ class View extends PlainView {
     const [[x0, y0], [x, y]] = points.slice(-2);
     const [dx, dy] = [Math.sign(x - x0), Math.sign(y - y0)];
     const head = `M${x} ${y}l${-dx * 7 - dy * HEAD} ${-dy * 7 - dx * HEAD}l${2 * dy * HEAD} ${2 * dx * HEAD}z`;
-    return svgEl(
-      "g",
-      { class: "paper-arrow" },
-      svgEl("path", { d: path }),
-      svgEl("path", { class: "paper-head", d: head }),
-    );
+    const lines = [svgEl("path", { d: path }), svgEl("path", { class: "paper-head", d: head })];
+    return svgEl("g", { class: "paper-arrow" }, ...lines);
   }
 
   sum(x, y) {
-    return svgEl(
-      "g",
-      { class: "paper-sum" },
-      svgEl("circle", { cx: x, cy: y, r: 9 }),
-      svgEl("path", { d: `M${x - 6} ${y}h12M${x} ${y - 6}v12` }),
-    );
+    const plus = svgEl("path", { d: `M${x - 6} ${y}h12M${x} ${y - 6}v12` });
+    return svgEl("g", { class: "paper-sum" }, svgEl("circle", { cx: x, cy: y, r: 9 }), plus);
   }
 
   word({ x, y, text, anchor = "middle", letter }) {
@@ -90,22 +77,12 @@ class View extends PlainView {
     const middle = x + width / 2;
     const sizes = lines.map(([text, of]) => this.size(text, of));
     const top = y + height / 2 + 5 - 7 * sizes.length;
-    const label = svgEl(
-      "text",
-      {
-        x: middle,
-        y: top,
-        "text-anchor": "middle",
-        ...(this.t(text).length * LETTER > width ? { textLength: width - 10, lengthAdjust: "spacingAndGlyphs" } : {}),
-      },
-      this.t(text),
-    );
+    const narrow = this.t(text).length * LETTER > width;
+    const squeezed = narrow ? { textLength: width - 10, lengthAdjust: "spacingAndGlyphs" } : {};
+    const centred = { x: middle, "text-anchor": "middle" };
+    const label = svgEl("text", { ...centred, y: top, ...squeezed }, this.t(text));
     const below = sizes.map((line, i) =>
-      svgEl(
-        "text",
-        { class: "paper-size", x: middle, y: top + 16 * (i + 1), "text-anchor": "middle" },
-        ...withSubscript(line),
-      ),
+      svgEl("text", { ...centred, class: "paper-size", y: top + 16 * (i + 1) }, ...withSubscript(line)),
     );
     const rect = svgEl("rect", { x, y, width, height, rx: ROUND });
     if (!opens) return svgEl("g", { class: "paper-box", "data-look": look }, rect, label, ...below);
@@ -139,11 +116,9 @@ class View extends PlainView {
 
   saved() {
     const names = Object.keys(this.data.base);
-    const rows = [
-      ["size", "paper", "here"],
-      ...names.map((name) => [name, this.data.base[name], this.data.here[name]]),
-    ];
-    return { element: this.figures, stem: ["paper"], caption: [this.t("figure1"), this.t("figure2")], rows };
+    const rows = names.map((name) => [name, this.data.base[name], this.data.here[name]]);
+    const caption = [this.t("figure1"), this.t("figure2")];
+    return { stem: ["paper"], caption, rows: [["size", "paper", "here"], ...rows] };
   }
 }
 

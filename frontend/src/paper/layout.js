@@ -12,20 +12,15 @@ const box = (name, text, x, y, look, size, link) => ({
   ...{ width: WIDTH, height: size ? HIGH : LOW },
 });
 
+// The corners of a line.
+const points = (...numbers) => Array.from({ length: numbers.length / 2 }, (_, at) => numbers.slice(2 * at, 2 * at + 2));
+const up = (x, from, to) => points(x, from, x, to);
+
 // A residual connection: from below a sub-layer around it into Add & Norm.
 const around = (x, from, to, side) => {
   const edge = x + (side < 0 ? -14 : WIDTH + 14);
-  return [
-    [x + MIDDLE, from],
-    [edge, from],
-    [edge, to],
-    [x + (side < 0 ? 0 : WIDTH), to],
-  ];
+  return points(x + MIDDLE, from, edge, from, edge, to, x + (side < 0 ? 0 : WIDTH), to);
 };
-const up = (x, from, to) => [
-  [x, from],
-  [x, to],
-];
 
 const [E, D] = [ENCODER + MIDDLE, DECODER + MIDDLE];
 const BETWEEN = (ENCODER + WIDTH + DECODER) / 2;
@@ -58,10 +53,7 @@ export const FIGURE_1 = {
     positions("source_positions", 2),
     positions("target_positions", 410),
   ],
-  sums: [
-    [E, 536],
-    [D, 536],
-  ],
+  sums: points(E, 536, D, 536),
   arrows: [
     up(E, 628, 612),
     up(E, 568, 546),
@@ -85,21 +77,9 @@ export const FIGURE_1 = {
     around(DECODER, 502, 407, 1),
     around(DECODER, 387, 295, 1),
     around(DECODER, 273, 179, 1),
-    [
-      [130, 536],
-      [E - 10, 536],
-    ],
-    [
-      [410, 536],
-      [D + 10, 536],
-    ],
-    [
-      [E, 296],
-      [E, 262],
-      [BETWEEN, 262],
-      [BETWEEN, 343],
-      [DECODER, 343],
-    ],
+    points(130, 536, E - 10, 536),
+    points(410, 536, D + 10, 536),
+    points(E, 296, E, 262, BETWEEN, 262, BETWEEN, 343, DECODER, 343),
   ],
   words: [
     { x: E, y: 642, text: "inputs" },

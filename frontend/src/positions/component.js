@@ -1,5 +1,5 @@
-import { buttonEl, documentTop, el } from "../core/dom.js";
-import { tellDrawn } from "../core/picture.js";
+import { buttonEl, documentTop, el, sliderEl } from "../core/dom.js";
+import { countDrawing } from "../core/picture.js";
 import { figureMarkup } from "../figure/markup.js";
 import { FigurePlot } from "../figure/plot.js";
 import { FIGURE_TEXTS } from "../figure/texts.js";
@@ -42,7 +42,7 @@ export class Positions extends PlainView {
   }
 
   destroy() {
-    for (const timer of [this.reporting, this.exactly]) clearTimeout(timer);
+    clearTimeout(this.exactly);
     cancelAnimationFrame(this.frame);
     for (const plot of Object.values(this.plots || {})) plot.destroy();
     super.destroy();
@@ -94,8 +94,7 @@ export class Positions extends PlainView {
     const bounds = { min: low, max: high, step };
     const label = el("span", { class: "pos-name hs-term", tabindex: 0 });
     this.hint(label, () => [this.t(name + "_term", this.words(name))]);
-    const range = el("input", { type: "range", ...bounds, "data-testid": "positions-" + name });
-    range.addEventListener("input", () => this.set(name, Number(range.value)));
+    const range = sliderEl("positions-" + name, null, bounds, (value) => this.set(name, value));
     const number = el("input", { type: "number", ...bounds, "data-testid": `positions-${name}-number` });
     number.addEventListener("input", () => {
       const typed = Number(number.value);
@@ -142,7 +141,7 @@ export class Positions extends PlainView {
     this.note = "";
     for (const name of ["k", "q"])
       if (this.values[name] !== undefined) this.values[name] = this.bounded(name, this.values[name]);
-    this.later();
+    this.moved();
   }
 
   // The user left a field: it shows the value drawn, with a note if that is not the value typed.
@@ -156,7 +155,7 @@ export class Positions extends PlainView {
   settle(note = "") {
     this.typing = null;
     this.note = note;
-    this.later();
+    this.moved();
   }
 
   typed() {
@@ -168,7 +167,7 @@ export class Positions extends PlainView {
     else if (many.length) this.note = this.t("dims_many", { most, wrong: many.join(", ") });
     this.values.dims = found.length ? found : null;
     this.typing = this.dims;
-    this.later();
+    this.moved();
   }
 
   choose(dims, note) {
@@ -184,11 +183,10 @@ export class Positions extends PlainView {
   }
 
   // Draws once per frame, however fast the moves come; Python is told once they have stopped.
-  later() {
+  moved() {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.draw());
-    clearTimeout(this.reporting);
-    this.reporting = setTimeout(() => this.report(), REPORT_PAUSE);
+    this.later(REPORT_PAUSE, () => this.report());
   }
 
   report() {
@@ -236,9 +234,7 @@ export class Positions extends PlainView {
     }
     Promise.all(drawings).then(() => {
       this.listen();
-      const drawings = (Number(this.element.dataset.drawn) || 0) + 1;
-      this.element.dataset.drawn = String(drawings);
-      tellDrawn(this.element, `positions:${drawings}`);
+      countDrawing(this.element, "positions");
     });
   }
 

@@ -1,4 +1,5 @@
 import { makeSaveMenu } from "../core/menu.js";
+import { el } from "../core/dom.js";
 import { csvText, fileStem, savePicture, svgFile } from "../core/save.js";
 import { elementSvg } from "../core/snapshot.js";
 import { makeTexts } from "../core/texts.js";
@@ -16,4 +17,11 @@ export function savingMenu(view, name, about) {
     });
   };
   return makeSaveMenu(makeTexts(view.data.texts, SAVING_TEXTS), name, save);
+}
+
+// An element with the menu that saves it in its corner; about: as for savingMenu, without the element if it is this one.
+export function savable(view, name, element, about) {
+  element.dataset.savedBy = name;
+  const menu = savingMenu(view, name, () => ({ element, ...about() }));
+  return el("div", { class: "hs-pictured" }, element, menu);
 }

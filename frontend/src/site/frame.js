@@ -274,7 +274,6 @@ export class Frame {
       },
     });
     this.lesson = { ...mounted, name: lesson.name };
-    return undefined;
   }
 
   // Opens a view as its link does.
@@ -363,7 +362,6 @@ export class Frame {
       this.mounted = null;
       this.fail(error, reload);
     }
-    return undefined;
   }
 
   // Says that something could not be loaded.

@@ -1,5 +1,5 @@
 // The header: the pages, the model, the link, and what belongs to the viewer.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { makeMenu } from "../core/menu.js";
 import { keep } from "../core/kept.js";
 
@@ -33,14 +33,8 @@ export class Header {
       (name) => frame.openModel(name),
     );
     this.models.hidden = site.models.length < 2;
-    this.link = el(
-      "button",
-      {
-        ...{ type: "button", class: "hs-button", "data-testid": "copy-link", title: t("link_title") },
-        click: () => this.copy(),
-      },
-      t("link"),
-    );
+    const copies = { class: "hs-button", "data-testid": "copy-link", title: t("link_title"), click: () => this.copy() };
+    this.link = buttonEl(copies, t("link"));
     this.settings = this.makeSettings();
     this.element = el(
       "header",
@@ -135,11 +129,7 @@ export class Header {
 
 // A native menu. options: [value, text]; choose: called with a value.
 function choice(label, options, choose) {
-  const select = el(
-    "select",
-    { "aria-label": label },
-    ...options.map(([value, text]) => el("option", { value }, text)),
-  );
-  select.addEventListener("change", () => choose(select.value));
-  return select;
+  const change = ({ target }) => choose(target.value);
+  const inside = options.map(([value, text]) => el("option", { value }, text));
+  return el("select", { "aria-label": label, change }, ...inside);
 }

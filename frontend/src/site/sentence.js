@@ -1,4 +1,5 @@
 // The sentence pair: two fields, the number of their tokens, and the examples of the model.
+import { groups } from "d3-array";
 import { buttonEl, el } from "../core/dom.js";
 import { makeMenu } from "../core/menu.js";
 
@@ -57,8 +58,6 @@ export class SentenceFields {
   menu() {
     const { frame } = this;
     const { t } = frame;
-    const groups = new Map(frame.model.examples.map(({ group }) => [group, []])); // Map.groupBy needs Safari 17.4
-    for (const example of frame.model.examples) groups.get(example.group).push(example);
     const open = (example) => {
       menu.open = false;
       frame.openExample(example);
@@ -76,8 +75,8 @@ export class SentenceFields {
       el(
         "div",
         { class: "hs-menu" },
-        ...[...groups].flatMap(([group, members]) => [
-          ...(group ? [el("h3", null, frame.translate(group))] : []),
+        ...groups(frame.model.examples, (example) => example.group).flatMap(([name, members]) => [
+          ...(name ? [el("h3", null, frame.translate(name))] : []),
           ...members.map(button),
         ]),
       ),

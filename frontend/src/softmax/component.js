@@ -1,14 +1,13 @@
-import { buttonEl, el } from "../core/dom.js";
+import { buttonEl, el, sliderEl } from "../core/dom.js";
 import { mixColours, cssColour, inkOn, makeNegativeRamp } from "../core/colour.js";
 import { formatScore, formatSmall } from "../core/format.js";
-import { savingMenu } from "../saving/menu.js";
+import { savable } from "../saving/menu.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { SOFTMAX_TEXTS } from "./texts.js";
 import { richText } from "../why/plots.js";
 
 // Softmax playground: five scores, a temperature, the weights and the Jacobian. Nothing leaves the browser.
 
-const START = [2, 1, 0, -1, 0.5];
 const LARGEST_SCORE = 10; // of a score, positive or negative
 const POWERS = 1; // temperatures from 10^-1 to 10^1
 const PAUSE = 250; // milliseconds a slider must rest before the link is told
@@ -44,32 +43,24 @@ function rampEnds(values) {
 export class Softmax extends PlainView {
   constructor(parent) {
     super(parent, "softmax", SOFTMAX_TEXTS);
-    this.scores = [...START];
-    this.power = 0; // temperature = 10 ^ power
   }
 
   // The link's numbers when the picture appears; then the person's.
   take(before) {
     if (before) return;
     this.scores = [...this.data.shown.scores];
-    this.power = Math.log10(this.data.shown.temperature);
+    this.power = Math.log10(this.data.shown.temperature); // temperature = 10 ^ power
   }
 
   // A person's change. The link is told once a slider rests.
   changed() {
     this.draw();
-    clearTimeout(this.timer);
-    const { scores, power } = this;
-    const report = () => this.component.setStateValue("shown", { scores: [...scores], temperature: 10 ** power });
-    this.timer = setTimeout(report, PAUSE);
+    const shown = { scores: [...this.scores], temperature: 10 ** this.power };
+    this.later(PAUSE, () => this.component.setStateValue("shown", shown));
   }
 
   term(lines, text) {
     return this.hint(el("span", { class: "hs-term", tabindex: 0 }, text || ""), lines);
-  }
-
-  slider(testid, label, values, input) {
-    return el("input", { type: "range", "data-testid": testid, "aria-label": label, ...values, input });
   }
 
   preset(text, testid, scores) {
@@ -86,8 +77,8 @@ export class Softmax extends PlainView {
     const root = Math.sqrt(DEPTH);
     this.rows = keys.map((i) => this.buildRow(i));
     const powers = { min: -POWERS, max: POWERS, step: 0.01 };
-    this.temperature = this.slider("softmax-temperature", this.t("temperature"), powers, () => {
-      this.power = Number(this.temperature.value);
+    this.temperature = sliderEl("softmax-temperature", this.t("temperature"), powers, (power) => {
+      this.power = power;
       this.changed();
     });
     const temperature = this.term(() => [this.t("temperature_term")], this.t("temperature_short"));
@@ -108,38 +99,31 @@ export class Softmax extends PlainView {
     this.traceTerm = this.term(() => [this.t("trace_term")]);
     this.traceTerm.dataset.testid = "softmax-trace";
     this.sentence = el("p", { class: "softmax-says", "data-testid": "softmax-says" });
-    const menu = savingMenu(this, "softmax-save", () => this.saved());
     const title = (text, name) => el("span", { class: "softmax-title" + (name ? " " + name : "") }, text);
+    const work = [
+      el(
+        "div",
+        { class: "softmax-keys" },
+        ...[title(""), rampEnds([-LARGEST_SCORE, 0, LARGEST_SCORE]), title(this.t("score"), "softmax-over")],
+        title(this.t("weight"), "softmax-wide"),
+        ...this.rows.flatMap((row) => row.parts),
+        ...[temperature, this.temperature, this.temperatureNumber, title(this.t("temperature"), "softmax-wide")],
+        ...[title(""), rampEnds([-POWERS, 0, POWERS].map((power) => 10 ** power))],
+      ),
+      el(
+        "div",
+        { class: "softmax-matrix", role: "group", "aria-label": this.t("jacobian") },
+        title(""),
+        ...keys.map((j) => title(this.t("column", { n: subscript(j + 1) }))),
+        ...keys.flatMap((i) => [title(this.t("row", { n: subscript(i + 1) })), ...this.cells[i]]),
+        el("p", { class: "softmax-foot" }, jacobian, this.traceTerm),
+        legend,
+      ),
+    ];
     return [
       this.sentence,
       el("div", { class: "softmax-presets", role: "group", "aria-label": this.t("presets") }, ...presets, divide),
-      el(
-        "div",
-        { class: "hs-pictured" },
-        (this.work = el(
-          "div",
-          { class: "softmax-work", "data-saved-by": "softmax-save" },
-          el(
-            "div",
-            { class: "softmax-keys" },
-            ...[title(""), rampEnds([-LARGEST_SCORE, 0, LARGEST_SCORE]), title(this.t("score"), "softmax-over")],
-            title(this.t("weight"), "softmax-wide"),
-            ...this.rows.flatMap((row) => row.parts),
-            ...[temperature, this.temperature, this.temperatureNumber, title(this.t("temperature"), "softmax-wide")],
-            ...[title(""), rampEnds([-POWERS, 0, POWERS].map((power) => 10 ** power))],
-          ),
-          el(
-            "div",
-            { class: "softmax-matrix", role: "group", "aria-label": this.t("jacobian") },
-            title(""),
-            ...keys.map((j) => title(this.t("column", { n: subscript(j + 1) }))),
-            ...keys.flatMap((i) => [title(this.t("row", { n: subscript(i + 1) })), ...this.cells[i]]),
-            el("p", { class: "softmax-foot" }, jacobian, this.traceTerm),
-            legend,
-          ),
-        )),
-        menu,
-      ),
+      savable(this, "softmax-save", el("div", { class: "softmax-work" }, ...work), () => this.saved()),
       el("p", { class: "softmax-lead" }, this.t("lead")),
     ];
   }
@@ -152,7 +136,6 @@ export class Softmax extends PlainView {
     const head = [this.t("csv_key"), this.t("score"), this.t("temperature"), this.t("weight"), ...columns];
     const rows = this.scores.map((score, i) => [i + 1, score, temperature, weights[i], ...this.jacobian[i]]);
     return {
-      element: this.work,
       stem: ["softmax", `T${temperature.toFixed(2)}`, `scores${this.scores.join("_")}`],
       caption: [this.sentence.textContent, this.t("formula", { temperature: temperature.toFixed(2) })],
       rows: [head, ...rows],
@@ -162,8 +145,8 @@ export class Softmax extends PlainView {
   buildRow(i) {
     const n = i + 1;
     const bounds = { min: -LARGEST_SCORE, max: LARGEST_SCORE, step: 0.1 };
-    const slider = this.slider(`softmax-score-${n}`, this.t("score_of", { n }), bounds, () => {
-      this.scores[i] = Number(slider.value);
+    const slider = sliderEl(`softmax-score-${n}`, this.t("score_of", { n }), bounds, (score) => {
+      this.scores[i] = score;
       this.changed();
     });
     const number = el("output", { class: "softmax-number" });

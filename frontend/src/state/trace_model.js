@@ -1,4 +1,5 @@
-import { summarise, tokenGroups, isIdentity, transformMatrix, groupMask, largestOf } from "../core/matrix.js";
+import { CHECK_TOLERANCE, checkMatrix, groupMask, isIdentity, largestOf } from "../core/matrix.js";
+import { summarise, tokenGroups, transformMatrix, worse } from "../core/matrix.js";
 import { KINDS } from "../core/colour.js";
 import { printable } from "../core/dom.js";
 
@@ -16,7 +17,6 @@ export class TraceModel {
       const [layers, heads, queries, keys] = kindData.picture.shape;
       const masks = kindData.masks ? pack.array(kindData.masks) : null;
       this.kinds[kind] = { ...kindData, layers, heads, queries, keys, masks, bytes: pack.array(kindData.picture) };
-      Object.defineProperty(this.kinds[kind], "checks", { get: () => kindData.checks }); // may be computed only then
     }
     this.exact = new Map();
     this.cache = new Map();
@@ -63,6 +63,19 @@ export class TraceModel {
     return this.exact.get(this.exactKey(kind, layer, head, summary)) || null;
   }
 
+  // Largest deviations over all heads of a kind from what must hold: the server's or, as `check` of
+  // transformer/analysis/attention.py, those of the numbers here. At 128 tokens that takes 25 million products.
+  checks(kind) {
+    const computed = () => {
+      const check = ([layer, head]) => checkMatrix(this.exactOf(kind, layer, head), this.hidden(kind, layer, head));
+      const heads = this.members(kind, "all", "all").map(check);
+      const worst = (name) => heads.map((head) => head[name]).reduce(worse);
+      const deviations = { row_sum: worst("row_sum"), masked: worst("masked"), recomputed: worst("recomputed") };
+      return { ...deviations, tolerance: CHECK_TOLERANCE * Math.max(1, worst("largest") / 100) };
+    };
+    return this.kinds[kind].checks ?? this.remember(`checks|${kind}`, computed);
+  }
+
   remember(key, make) {
     if (!this.cache.has(key)) this.cache.set(key, make());
     return this.cache.get(key);
@@ -93,15 +106,8 @@ export class TraceModel {
       if (known) return { data: known.weights, exact: true };
       const members = this.members(kind, layer, head);
       if (layer === "all" || head === "all") {
-        const all = members.map(([l, h]) => this.exactOf(kind, l, h, summary));
-        if (all.every(Boolean))
-          return {
-            data: summarise(
-              all.map((head) => head.weights),
-              summary,
-            ),
-            exact: true,
-          };
+        const all = members.map(([l, h]) => this.exactOf(kind, l, h, summary)?.weights);
+        if (all.every(Boolean)) return { data: summarise(all, summary), exact: true };
       }
       const pictures = members.map(([l, h]) => this.headBytes(kind, l, h));
       return { data: summarise(pictures, summary).map((value) => value / 255), exact: false };

@@ -75,6 +75,21 @@ test("a cell of a summary is masked if every head masks it", () => {
   assert.equal(model().mask("cross", 0, 0, state()), null);
 });
 
+test("without the server's checks, those of a kind are the worst of its heads", () => {
+  const numbers = (data, shape) => ({ data: Float32Array.from(data), shape });
+  const exactOf = (head, query, weights) => ({
+    ...{ kind: "cross", layer: 0, head, scale: 1, weights: numbers(weights, [3, 3]) },
+    ...{ queries: numbers([query, 0, 0], [3, 1]), keys: numbers([100, 0, 0], [3, 1]) },
+  });
+  const equal = Array(6).fill(1 / 3);
+  const exact = [exactOf(0, 0, [0.5, 0.5, 0.25, ...equal]), exactOf(1, 10, [1, 0, 0, ...equal])];
+  const { row_sum, masked, recomputed, tolerance } = model({ exact }).checks("cross");
+  close([row_sum, masked, recomputed, 1e5 * tolerance], [0.25, 0, 1 / 6, 10]); // the largest score is 1,000
+  const checks = { row_sum: 0.5 };
+  const cross = { ...HEADER.kinds.cross, checks };
+  assert.equal(model({ exact, kinds: { cross } }).checks("cross"), checks);
+});
+
 test("a layer or head that the model lacks falls back to the last one", () => {
   assert.deepEqual(model().clampChoice("cross", 7, 9), { layer: 0, head: 1 });
   assert.deepEqual(model().clampChoice("cross", "all", -1), { layer: "all", head: 0 });

@@ -1,5 +1,5 @@
 import { nice, range, ticks } from "d3-array";
-import { el, svgEl } from "../core/dom.js";
+import { el, setAttributes, svgEl } from "../core/dom.js";
 import { listText } from "../core/lists.js";
 import { runLabel, lossText, percentText } from "./words.js";
 import { runMark, runSwatch } from "./status.js";
@@ -87,8 +87,7 @@ export class Curves {
       const y = (value) => bottom - axis.share(value) * (bottom - inside.top);
       Object.assign(plot, { y, bottom });
       const { svg } = plot;
-      for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height }))
-        svg.setAttribute(name, value);
+      setAttributes(svg, { viewBox: `0 0 ${width} ${height}`, width, height });
       svg.style.fontSize = small + "px";
       const lines = axis.ticks.map((tick) => `M${inside.left} ${y(tick).toFixed(1)}H${inside.right}`).join("");
       const parts = [svgEl("path", { class: "learn-grid-lines", d: lines })];

@@ -1,20 +1,11 @@
 import { buttonEl, el } from "../core/dom.js";
+import { dataAddress } from "../core/save.js";
 import { TRAINING_TEXTS } from "./texts.js";
 import { LARGEST_FILE } from "../state/generated.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 
 // A file from the user's machine, as the trigger "file" {name, data in base64}: the app's upload address stays closed.
 // data = {label, accept, big, texts}.
-
-// The bytes of a data: address, which browsers build from a file far faster than JavaScript could.
-function toBase64(file) {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.addEventListener("load", () => resolve(String(reader.result).split(",")[1] || ""));
-    reader.addEventListener("error", () => reject(reader.error));
-    reader.readAsDataURL(file);
-  });
-}
 
 class TrainingFile extends PlainView {
   constructor(parent) {
@@ -53,7 +44,8 @@ class TrainingFile extends PlainView {
     }
     this.say("file_reading", { name });
     try {
-      this.component.setTriggerValue("file", { name, data: await toBase64(file) });
+      const [, data = ""] = (await dataAddress(file)).split(",");
+      this.component.setTriggerValue("file", { name, data });
       this.say("");
     } catch {
       this.say("file_failed", { name }, true);

@@ -1,6 +1,6 @@
 // The recorded runs of the presets without a server (transformer/web/training.py): the menu of presets, what to look for,
 // and the picture of the one that is chosen.
-import { el } from "../core/dom.js";
+import { buttonEl, el } from "../core/dom.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
 import { TRAINING_TEXTS } from "./texts.js";
@@ -54,8 +54,8 @@ export class RecordedTrainings {
   async read(language) {
     this.presets = await (await this.open(`${language}.json`)).json();
     for (const { name, label } of this.presets) {
-      const choose = { type: "button", "data-testid": `preset-${name}`, click: () => this.choose(name) };
-      this.buttons.set(name, el("button", choose, label));
+      const choose = { "data-testid": `preset-${name}`, click: () => this.choose(name) };
+      this.buttons.set(name, buttonEl(choose, label));
     }
     this.menu.replaceChildren(...this.buttons.values());
     const t = makeTexts(this.about().texts, TRAINING_TEXTS);

@@ -67,14 +67,8 @@ export function saveTraining(view, format) {
   const values = { preset, label: runLabel(t, run), seed: run.about.seed, step: step.toLocaleString("en") };
   const { kind, layer, head } = view.stage.enlarged.view;
   const which = format === "head" ? [kind, `layer${layer + 1}`, `head${head + 1}`] : [];
-  const stem = fileStem([
-    "headscope-training",
-    scene.split(" ")[0],
-    values.label,
-    `seed${run.about.seed}`,
-    ...which,
-    `step${step}`,
-  ]);
+  const about = [scene.split(" ")[0], values.label, `seed${run.about.seed}`];
+  const stem = fileStem(["headscope-training", ...about, ...which, `step${step}`]);
   return savePicture(stem, format === "head" ? "csv" : format, {
     svg: () => picture(view, t("save_caption", values)),
     csv: () => (format === "head" ? headCsv(view) : numbersCsv(t, view.store.runs)),

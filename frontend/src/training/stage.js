@@ -224,12 +224,12 @@ export class HeadStage {
     this.others = runs.map((run) => {
       const { kind, layer, head } = this.headShown(run);
       const before = known.find((same) => same.run === run && same.plot.kind === kind);
-      const plot = before ? before.plot : this.head(kind, "training-same-head", () => !this.room.narrow);
-      const name = before ? before.name : el("span");
+      const plot = before?.plot ?? this.head(kind, "training-same-head", () => !this.room.narrow);
+      const name = before?.name ?? el("span");
       const view = viewOf(run, kind, layer, head, memory.rows);
       const box = { class: "learn-same-one", "data-run": run.id };
       const made = () => el("div", box, el("h3", null, runSwatch(run.slot), name), plot.canvas);
-      return { run, plot, name, view, element: before ? before.element : made() };
+      return { run, plot, name, view, element: before?.element ?? made() };
     });
     this.sameBox.style.setProperty("--runs", this.others.length);
     this.sameBox.replaceChildren(...this.others.map((same) => same.element));
@@ -239,7 +239,7 @@ export class HeadStage {
       const height = narrow ? width : Math.min(340 * unit, width * 0.95);
       plot.lay(view, START, this.theme, { width, height, cell: null });
     }
-    this.sameName = t("title_kind", { ...this.spokenPlace(this.run) });
+    this.sameName = t("title_kind", this.spokenPlace(this.run));
   }
 
   spokenPlace(run) {

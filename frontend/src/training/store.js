@@ -1,14 +1,16 @@
+import { bisector } from "d3-array";
+
 // The browser's data of running trainings: all frames it was given, in order, and the status of each run.
 
 const ACTIVE = ["waiting", "starting", "training", "paused"];
 const WINDOW = 8000; // milliseconds over which speed is measured
+const byStep = bisector((frame) => frame.step);
 export const SLOTS = 4; // styles of runs: a colour, a dash and a mark each
 
 export class RunStore {
   constructor() {
     this.runs = [];
     this.more = {};
-    this.number = 0;
   }
 
   run(id) {
@@ -119,13 +121,7 @@ export class Run {
 
   // The index of the last frame at or before a step.
   frameAt(step) {
-    let [low, high] = [0, this.last];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.frames[middle].step <= step) low = middle;
-      else high = middle - 1;
-    }
-    return Math.max(0, low);
+    return Math.max(0, byStep.right(this.frames, step) - 1);
   }
 
   // The last value of a number up to a frame: losses and matches are not measured at every frame.

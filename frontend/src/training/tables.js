@@ -20,8 +20,10 @@ function writtenText(t, written, right, mistakes) {
     const spoken = t("wrong_spoken", { output: written || t("empty"), mistakes: mistakesText(t, mistakes) });
     parts.push(el("span", { class: "hs-spoken" }, spoken));
   }
-  return el("span", { class: "learn-letters", dir: "auto", translate: "no" }, ...parts);
+  return letters(...parts);
 }
+
+const letters = (...parts) => el("span", { class: "learn-letters", dir: "auto", translate: "no" }, ...parts);
 
 export class PredictionTable {
   constructor(t) {
@@ -98,14 +100,9 @@ export class PredictionTable {
     });
     const cells = [cell(t("column_output"), true), ...beside.map((otherRun) => cell(runLabel(t, otherRun), false))];
     this.rows.push({ target, cells });
-    const name = el(
-      "th",
-      { scope: "row" },
-      el("span", { class: "learn-letters", dir: "auto", translate: "no" }, source),
-    );
+    const name = el("th", { scope: "row" }, letters(source));
     if (i === 0) name.append(" ", el("small", null, t("row_example")));
-    const right = el("span", { class: "learn-letters", dir: "auto", translate: "no" }, target);
-    const answer = el("td", { "data-name": t("column_answer") }, right);
+    const answer = el("td", { "data-name": t("column_answer") }, letters(target));
     const [{ output, verdict }, ...otherCells] = cells;
     const rest = otherCells.map((otherCell) => otherCell.output);
     return el("tr", { "data-testid": "training-output" }, name, answer, output, el("td", null, verdict), ...rest);

@@ -1,4 +1,4 @@
-import { buttonEl, el } from "../core/dom.js";
+import { buttonEl, el, sliderEl } from "../core/dom.js";
 import { runLabel } from "./words.js";
 
 // The slider over the steps of the chosen run, as long as its curves; play and live.
@@ -16,15 +16,8 @@ export class Timeline {
       el("span", { class: "learn-dot", "aria-hidden": "true" }),
       t("live"),
     );
-    this.slider = el("input", {
-      type: "range",
-      min: 0,
-      max: 0,
-      step: 1,
-      value: 0,
-      "data-testid": "training-slider",
-      input: () => this.moved(Number(this.slider.value)),
-    });
+    const bounds = { min: 0, max: 0, step: 1, value: 0 };
+    this.slider = sliderEl("training-slider", null, bounds, (step) => this.moved(step));
     this.number = el("output", { class: "learn-step", "data-testid": "training-step" });
     this.element = el("div", { class: "learn-time" }, this.playing, this.slider, this.number, this.live, save);
   }

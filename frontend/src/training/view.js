@@ -249,7 +249,6 @@ export class TrainingView extends Picture {
       this.drawFrame(performance.now(), true);
       this.report();
     }, SETTLES);
-    return undefined;
   }
 
   goLive() {

@@ -1,4 +1,4 @@
-import { buttonEl, el, svgEl } from "../core/dom.js";
+import { buttonEl, el, sliderEl, svgEl } from "../core/dom.js";
 import { arrowStep } from "../core/keys.js";
 import { linePath, plotSvg, pointMark } from "../core/plot.js";
 import { headTable } from "../heads/table.js";
@@ -8,7 +8,7 @@ import { appLive } from "../live/live.js";
 import { liveWhy } from "./live.js";
 import { WHY_TEXTS } from "./texts.js";
 import { numberText, richText, legend, histogram } from "./plots.js";
-import { savingMenu } from "../saving/menu.js";
+import { savable } from "../saving/menu.js";
 import { toldOf } from "../saving/told.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 
@@ -46,12 +46,11 @@ export class Why extends PlainView {
 
   // Tells the link, once a slider rests.
   tell(pause = PAUSE, more = {}) {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
+    this.later(pause, () => {
       const { quantity, chosen, data } = this;
       const shown = { depth: data.depths[this.at], quantity, chosen, draw: data.seed, ...more };
       this.component.setStateValue("shown", shown);
-    }, pause);
+    });
   }
 
   term(name, definition) {
@@ -73,16 +72,8 @@ export class Why extends PlainView {
     const { depths, d_k } = this.data;
     const last = depths[depths.length - 1];
     this.number = el("output", { class: "why-depth", "data-testid": "why-depth" });
-    this.slider = el("input", {
-      type: "range",
-      min: 0,
-      max: Math.log2(last),
-      step: 0.001,
-      "aria-label": this.t("slider"),
-      "data-testid": "why-slider",
-      input: () => this.goTo(this.nearest(Number(this.slider.value))),
-      keydown: (event) => this.onKey(event),
-    });
+    const bounds = { min: 0, max: Math.log2(last), step: 0.001, keydown: (event) => this.onKey(event) };
+    this.slider = sliderEl("why-slider", this.t("slider"), bounds, (power) => this.goTo(this.nearest(power)));
     const mark = (d, name, text) => el("span", { class: name, style: `--at: ${this.sliderShare(d)}` }, text);
     const marks = TICKS.map((d) => mark(d, "why-tick", countText(d)));
     marks[marks.length - 1].classList.add("why-last");
@@ -91,8 +82,6 @@ export class Why extends PlainView {
     const again = () => this.tell(0, { draw: (this.data.seed + 1) % this.data.draws });
     const draw = buttonEl({ class: "hs-press", "data-testid": "why-again", click: again }, this.t("again"));
     this.hint(draw, () => [this.t("again_term")]);
-    const save = savingMenu(this, "why-save", () => this.savedRandom());
-    const saveOwn = savingMenu(this, "why-own-save", () => this.savedOwn());
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
     for (const name of MEASURES) this.plots[name] = this.plot(name);
     this.sentence = el("p", { class: "why-sentence", "data-testid": "why-sentence" });
@@ -112,24 +101,24 @@ export class Why extends PlainView {
     }
     this.random = el(
       "div",
-      { "data-saved-by": "why-save" },
+      {},
       el("div", { class: "why-two" }, this.plots.histogram.figure, this.plots.row.figure),
       el("div", { class: "why-three" }, ...MEASURES.map((name) => this.plots[name].figure)),
     );
     this.ownPicture = el(
       "div",
-      { "data-saved-by": "why-own-save" },
+      {},
       el("div", { class: "why-choice" }, this.quantities, this.legend),
       el("div", { class: "why-own" }, this.tables, this.ownPlot.figure),
     );
     return [
       this.sentence,
       el("div", { class: "why-slide" }, this.number, track, draw),
-      el("div", { class: "hs-pictured" }, this.random, save),
+      savable(this, "why-save", this.random, () => this.savedRandom()),
       el("p", { class: "why-lead" }, this.t("lead"), " (", this.term("footnote_term", "footnote"), ")"),
       el("p", { class: "why-note" }, ...richText(this.t("additive_note"))),
       el("h2", {}, this.t("own"), el("small", {}, this.t("own_hint"))),
-      el("div", { class: "hs-pictured" }, this.ownPicture, saveOwn),
+      savable(this, "why-own-save", this.ownPicture, () => this.savedOwn()),
     ];
   }
 

@@ -27,13 +27,8 @@ export function variancesOf(attention) {
     Array.from({ length: heads }, (_, head) => ofHead(attention, layer * heads + head)),
   );
   const names = ["query", "key", "product", "mean", "limit", "histogram"];
-  const lists = names.map((name) => [
-    name,
-    rounded(
-      found.map((row) => row.map((head) => head[name])),
-      DIGITS,
-    ),
-  ]);
+  const numbers = (name) => found.map((row) => row.map((head) => head[name]));
+  const lists = names.map((name) => [name, rounded(numbers(name), DIGITS)]);
   const isUnit = (variance) => variance >= UNIT[0] && variance <= UNIT[1];
   const unit = found.flat().filter(({ query, key }) => isUnit(query) && isUnit(key)).length;
   return { unit, ...Object.fromEntries(lists) };

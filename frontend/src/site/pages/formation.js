@@ -9,7 +9,7 @@ const STEP = "training"; // option of the link
 const SAID = ["headscope.recorded", "headscope.pick"]; // by the slider: its state, or the head to choose
 
 export class RecordedTraining {
-  // place: a ShadowRoot; explorer: of mountExplorer; toggled(): called when the slider was opened or closed
+  // place: a ShadowRoot; explorer: an Explorer; toggled(): called when the slider was opened or closed
   constructor(place, frame, explorer, toggled) {
     this.place = place;
     this.frame = frame;
@@ -44,7 +44,6 @@ export class RecordedTraining {
     const number = here < 0 ? texts.findIndex((text) => text !== "null") : here;
     const pack = readPack(await this.frame.pack(`learning/${number}.pack`));
     if (header === this.header && this.open) this.draw(pack, here >= 0, known.sentences);
-    return undefined;
   }
 
   draw({ header, array }, recorded, sentences) {

@@ -1,9 +1,9 @@
 // The page Heads: every head of the sentence, and one of them large.
-import { el } from "../../core/dom.js";
+import { buttonEl, el } from "../../core/dom.js";
 import { markup } from "../../core/markup.js";
 import { readPack } from "../../core/pack.js";
 import { layersOf } from "../../engine/switches.js";
-import { mountExplorer } from "../../explorer/explorer.js";
+import { Explorer } from "../../explorer/explorer.js";
 import { liveExplorer } from "../../explorer/live.js";
 import { markFresh } from "../../live/live.js";
 import { SHARED_TEXTS } from "../../state/texts.js";
@@ -22,7 +22,7 @@ export const page = {
     const box = el("div");
     const above = el("div");
     root.append(lead, above, box, aboutHeads(frame));
-    const explorer = mountExplorer(frame.shadow(box, "explorer"), {
+    const explorer = new Explorer(frame.shadow(box, "explorer"), {
       calm: true,
       onState: (state) => {
         frame.setView(state);
@@ -36,15 +36,15 @@ export const page = {
       if (header.kinds.cross) training.show(header); // not of a pass that is not over
     };
     const about = { texts, recorded: model.recorded, alignment: model.alignment, wording: wordingOf(model.about) };
-    const { stop } = liveExplorer({ ...explorer, show }, live, about);
+    const { stop } = liveExplorer(explorer, live, about, show);
     explorer.setState(frame.view);
 
     const tell = () => {
       const look = training.open ? "" : frame.example?.look; // it is about the trained model
       const first = frame.view.sight !== "all";
       lead.classList.toggle("hs-first-lead", first);
-      const begin = { type: "button", class: "hs-start", click: () => frame.openLesson(FIRST) };
-      const start = frame.teaches ? el("button", begin, frame.t("first_start")) : "";
+      const begin = { class: "hs-start", click: () => frame.openLesson(FIRST) };
+      const start = frame.teaches ? buttonEl(begin, frame.t("first_start")) : "";
       if (first)
         lead.replaceChildren(
           frame.t("first_lead", { n: layersOf(model.about.config, "cross") * model.about.config.heads }),

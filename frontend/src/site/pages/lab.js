@@ -10,7 +10,7 @@ import { comparisonOf } from "../../lab/comparison.js";
 import { Lab } from "../../lab/lab.js";
 import { liveLab } from "../../lab/live.js";
 import { phrases, sharedTexts } from "../../lab/words.js";
-import { Measures } from "../../measures/component.js";
+import { MEASURES, Measures } from "../../measures/component.js";
 import { liveMeasures } from "../../measures/live.js";
 import { Softmax } from "../../softmax/component.js";
 import { DRAWS, SWITCH_FORMS } from "../../state/generated.js";
@@ -21,7 +21,6 @@ import { aboutFold, equation } from "./about.js";
 import { PAGE_TEXTS } from "./texts.js";
 
 const PANES = ["after", "before", "difference"];
-const MEASURES = ["saturated", "entropy", "largest", "gradient", "spread"];
 const QUANTITIES = ["product", "query", "key"];
 const SCORES = [2, 1, 0, -1, 0.5]; // of the softmax by hand
 const SCORE = /^-?\d{1,2}(\.\d{1,4})?$/;
