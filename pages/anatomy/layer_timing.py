@@ -88,7 +88,7 @@ def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
             points.setdefault(timing.kind, []).append((timing.n, timing.median, timing.fastest, timing.high))
     if points:
         values = {"n": sizes.n, "d": sizes.d}
-        drawn = figure.localized(figures.timings)(points, LENGTHS, names(), values)
+        drawn = figure.themed(figures.timings)(points, LENGTHS, names(), values)
         figure.draw(drawn, "anatomy-timing", "anatomy-timing")
 
 

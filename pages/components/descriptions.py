@@ -38,14 +38,6 @@ TABLE3 = Path(__file__).with_name("table3.json")
 MOST_LISTED = 8  # hidden tokens in a list, and phrases in a text
 
 
-def with_table(text: str, config: ModelConfig) -> str:
-    """The text of a figure for this model's output: W instead of E where the output has its own matrix, and the bias if
-    there is one."""
-    table, bias = "E" if config.tied_output else "W", " + <i>b</i>" if config.output_bias else ""
-    text = text.replace("E<sup>⊤</sup>", f"{table}<sup>⊤</sup>{bias}")
-    return text.replace("E<i>w<sub>i</sub></i>", f"{table}<i>w<sub>i</sub></i>")
-
-
 def sub_layer_equation(config: ModelConfig, norm: str = "LayerNorm", sub: str = "Sublayer") -> str:
     """The output of a sub-layer of this model (section 3.1); in the paper LayerNorm(x + Sublayer(x)). norm, sub: how
     LayerNorm and Sublayer are written."""

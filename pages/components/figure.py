@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from typing import Any, ParamSpec
 
 import streamlit as st
@@ -13,7 +12,6 @@ import streamlit as st
 from pages.components.saving import describe_trace
 from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
-from pages.runtime.texts import translated
 from transformer.figures.drawing import Drawing, drawing
 from transformer.texts import reader_language
 from transformer.tracing.trace import TracedPair
@@ -60,17 +58,17 @@ def _build(key: Hashable, make: Callable[[], Drawing]) -> Built:
     return FIGURES.get(key, build)
 
 
-def localized(make: Callable[Arguments, Any]) -> Callable[Arguments, Drawing]:
-    """A function of `transformer.figures` with the viewer's theme, and its labels in the viewer's language."""
-    options: dict[str, Any] = {"theme": theme(), "texts": translated(signature(make).parameters["texts"].default)}
+def themed(make: Callable[Arguments, Any]) -> Callable[Arguments, Drawing]:
+    """A function of `transformer.figures` with the viewer's theme."""
+    options: dict[str, Any] = {"theme": theme()}
     return partial(drawing(make), **options)
 
 
 def built(make: Callable[Arguments, Any], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
-    """localized(make)(*arguments, **options), made once for all viewers with the same numbers and texts."""
-    figure: Any = localized(make)
-    key = fingerprint(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
-    return _build(key, lambda: figure(*arguments, **options))
+    """themed(make)(*arguments, **options), made once for all viewers with the same numbers, theme and language."""
+    language = reader_language().code
+    key = fingerprint(make.__module__, make.__qualname__, arguments, {**options, "theme": theme()}, language)
+    return _build(key, lambda: themed(make)(*arguments, **options))
 
 
 def draw(

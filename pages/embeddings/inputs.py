@@ -17,7 +17,6 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime.shared import shared
-from pages.runtime.texts import translated
 from transformer.analysis.embedding import Neighbours, Norms, neighbours, norms, plane, turned
 from transformer.analysis.residual import states
 from transformer.figures import embedding
@@ -70,19 +69,9 @@ def choose_stack(options: Options) -> str:
     return str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
 
 
-def _norm_labels(scaled: bool) -> dict[str, str]:
-    """scaled: whether the model multiplies its embeddings by sqrt(d_model)."""
-    unscaled = {
-        "row": _("embedding E(<i>t</i>), as this model adds it"),
-        "scaled": _("√<i>d</i><sub>model</sub> · E(<i>t</i>), with the paper's factor"),
-        "norms_equation": "<i>x</i><sub>p</sub> = E(<i>t</i>) + PE(<i>p</i>)",
-    }
-    return {**translated(embedding.LABELS), **({} if scaled else unscaled)}
-
-
 def _headline(norms: Sequence[Norms], scaled: bool = True) -> str:
-    """One sentence that compares the lengths of words and positions in the source and the target. scaled: as in
-    `_norm_labels`."""
+    """One sentence that compares the lengths of words and positions in the source and the target. scaled: whether
+    the model multiplies its embeddings by sqrt(d_model)."""
     if not all(math.isfinite(side.ratio) for side in norms):
         return _("This model adds no positions: the embedding stands alone.")
     source, target = norms
@@ -152,7 +141,7 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             side_norms.positions.numpy(),
             side,
             most,
-            texts=_norm_labels(is_scaled),
+            is_scaled,
         )
         with column:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}", first=True, trace=trace)

@@ -10,7 +10,6 @@ from pages.components.descriptions import stack_name, sub_layer_equation
 from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
 from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
 from pages.frame.frame import PageFrame
-from pages.runtime.texts import translated
 from transformer.analysis.residual import Parts, Stream, decompose, stream
 from transformer.figures import residual
 from transformer.figures.embedding import signed
@@ -93,8 +92,7 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int, left: Delta
         for name, values in states.lengths.items()
     }
     equation = sub_layer_equation(frame.model.config).replace("x", "<i>x</i>")
-    stream_labels = {**translated(residual.LABELS), "stream_equation": equation}
-    drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
+    drawn = figure.built(residual.stream_figure, lines, names, stack, equation)
     with left:
         whose = f"token-{token}" if token else "median"
         figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}", first=True, about=whose, trace=trace)

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figure, task
-from pages.components.descriptions import row_caution, with_table
+from pages.components.descriptions import row_caution
 from pages.components.pieces import shown
 from pages.components.probing import pairs_of
 from pages.components.sentences import controls_and_picture, paragraph, point
@@ -22,7 +22,6 @@ from pages.frame.options import Options
 from pages.runtime.job import JobQueue
 from pages.runtime.session import from_session
 from pages.runtime.shared import identity
-from pages.runtime.texts import translated
 from transformer.analysis.activations import SHAPES
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
@@ -121,7 +120,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     kind, gated, biases = SHAPES.get(config.activation, config.activation), config.gated, config.biases
 
     def drawn() -> figure.Drawing:
-        draw = figure.localized(figures.strongest)
+        draw = figure.themed(figures.strongest)
         return draw(leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind, gated, biases)
 
     def picked(index: int) -> None:
@@ -157,7 +156,7 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen, promoted: Promotio
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
-    layer = layer_figures.layer_name(chosen.stack, chosen.layer, texts=translated(layer_figures.LABELS))
+    layer = layer_figures.layer_name(chosen.stack, chosen.layer)
     label, neuron = labels(trace)[chosen.stack][chosen.token], f"{chosen.neuron + 1:,}"
     if value == 0:
         text = _("Neuron {neuron} of {layer} is silent at “{token}”: its activation is 0, so it adds nothing.")
@@ -222,12 +221,11 @@ def _vocabulary(options: Options, model: Pretrained, chosen: Chosen) -> Promotio
     scores = np.array([*promoted.top_scores, *reversed(promoted.bottom_scores)])
     pieces = model.tokenizer.pieces(ids)
     deviations = (scores - promoted.mean) / (promoted.deviation or 1.0)
-    texts = {label: with_table(text, model.config) for label, text in translated(figures.LABELS).items()}
+    tied = model.config.tied_output
 
     def drawn() -> figure.Drawing:
-        return figure.localized(figures.vocabulary)(
-            shown(model, ids), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
-        )
+        make = figure.themed(figures.vocabulary)
+        return make(shown(model, ids), pieces, scores, deviations, chosen.neuron, chosen.stack, tied)
 
     version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
     about = f"{chosen.stack}-layer-{chosen.layer + 1}-neuron-{chosen.neuron + 1}"

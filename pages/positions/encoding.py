@@ -11,10 +11,8 @@ import streamlit as st
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime.shared import shared
-from pages.runtime.texts import translated
-from transformer.figures import positions as figures
 from transformer.inference.pretrained import readable
-from transformer.texts import _
+from transformer.texts import _, reader_language
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 from transformer.view.position_figures import (
@@ -38,8 +36,9 @@ _component = st.components.v2.component(
 
 
 @shared()
-def _templates(part: str, labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    return templates(PARTS[part], dict(labels))
+def _templates(part: str, language: str) -> dict[str, str]:
+    """language: the reader's, for the cache."""
+    return templates(PARTS[part])
 
 
 def _whole(value: Any, low: int, high: int) -> int | None:
@@ -142,7 +141,7 @@ def draw(frame: PageFrame) -> None:
     data = {
         "model": frame.model.name,
         "part": part,
-        "figures": _templates(part, tuple(translated(figures.LABELS).items())),
+        "figures": _templates(part, reader_language().code),
         "values": {"d_model": values.d_model, "length": values.length, **more},
         "own": config.d_model,
         "layout": config.layout if config.positions == "sinusoidal" and config.layout != "interleaved" else "",

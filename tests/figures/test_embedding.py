@@ -13,6 +13,7 @@ TOKENS = ("the", "<b>x</b>", "the", "</s>")
 SUBLAYERS = ("self 1", "FFN 1", "self 2")
 COUNTED = ["1 · the", "2 · &lt;b&gt;x&lt;/b&gt;", "3 · the", "4 · &lt;/s&gt;"]  # as hover texts name TOKENS
 THEME = "dark"
+VECTORS = {"enters": "x", "update": "Sublayer(x)", "sum": "x + Sublayer(x)", "normed": "after LayerNorm"}
 
 
 def ramp(*shape: int) -> np.ndarray:
@@ -27,14 +28,16 @@ def ticks(figure: go.Figure, axis: str) -> tuple[str, ...]:
 
 def test_lengths_at_the_input() -> None:
     row, scaled, positions = ramp(4), 8 * ramp(4), ramp(4)[::-1]
+    row_name, scaled_name = "embedding E(<i>t</i>), factor off", "√<i>d</i><sub>model</sub> · E(<i>t</i>)"
+    position_name = "position encoding PE(<i>p</i>)"
     for side, colour in (("source", BLUE), ("target", ORANGE)):
         figure = embedding.norm_figure(TOKENS, row, scaled, positions, side, theme=THEME)
         drawn = {trace.name: trace for trace in figure.data}
-        for name, values in (("scaled", scaled), ("row", row), ("positions", positions)):
-            np.testing.assert_allclose(drawn[embedding.LABELS[name]].y, values, rtol=1e-6)
-            assert list(drawn[embedding.LABELS[name]].customdata) == COUNTED
-        assert drawn[embedding.LABELS["row"]].marker.color == colour[THEME]
-        assert drawn[embedding.LABELS["positions"]].line.color == TEAL[THEME]
+        for name, values in ((scaled_name, scaled), (row_name, row), (position_name, positions)):
+            np.testing.assert_allclose(drawn[name].y, values, rtol=1e-6)
+            assert list(drawn[name].customdata) == COUNTED
+        assert drawn[row_name].marker.color == colour[THEME]
+        assert drawn[position_name].line.color == TEAL[THEME]
         assert ticks(figure, "x") == ("the", "&lt;b&gt;x&lt;/b&gt;", "the", "&lt;/s&gt;")
         assert figure.layout.title.text.endswith(side) and figure.layout.yaxis.range is None
     figure = embedding.norm_figure(TOKENS, row, scaled, positions, "source", most=20, theme=THEME)
@@ -141,20 +144,27 @@ def test_signed_numbers_have_a_long_minus(value: float, digits: int, text: str) 
 
 def test_lengths_on_the_way_through() -> None:
     lengths = {name: ramp(3) * factor for factor, name in enumerate(residual.QUANTITIES, 1)}
-    for pre in (False, True):
-        figure = residual.stream_figure(lengths, SUBLAYERS, "decoder", pre, theme=THEME)
+    for equation in ("LayerNorm(<i>x</i> + Sublayer(<i>x</i>))", "<i>x</i> + Sublayer(LayerNorm(<i>x</i>))"):
+        figure = residual.stream_figure(lengths, SUBLAYERS, "decoder", equation, theme=THEME)
         for trace, name in zip(figure.data, residual.QUANTITIES, strict=True):
             np.testing.assert_allclose(trace.y, lengths[name], rtol=1e-6)
-            assert trace.name == residual.LABELS[name]
+            assert trace.name == VECTORS[name]
         assert ticks(figure, "x") == SUBLAYERS and figure.data[2].line.color == ORANGE[THEME]
-        assert ("Sublayer(LayerNorm" in figure.layout.title.subtitle.text) == pre
+        assert figure.layout.title.subtitle.text == equation
+
+
+def test_equations_name_the_matrix_of_the_output() -> None:
+    equation = "softmax(<i>x</i> E<sup>⊤</sup>), <i>s</i> = E<i>w<sub>i</sub></i>"
+    assert output.with_table(equation, tied=True, bias=False) == equation
+    other = "softmax(<i>x</i> W<sup>⊤</sup> + <i>b</i>), <i>s</i> = W<i>w<sub>i</sub></i>"
+    assert output.with_table(equation, tied=False, bias=True) == other
 
 
 def test_lengths_token_by_token() -> None:
     lengths = {name: ramp(3, 4) * factor for factor, name in enumerate(residual.QUANTITIES, 1)}
     figure = residual.stream_heatmap(lengths, TOKENS, SUBLAYERS, "encoder", theme=THEME)
     for frame, name in zip(figure.frames, residual.QUANTITIES, strict=True):
-        assert frame.name == residual.LABELS[name]
+        assert frame.name == VECTORS[name]
         np.testing.assert_allclose(frame.data[0].z, lengths[name].T, rtol=1e-6)
     np.testing.assert_allclose(figure.data[0].z, lengths["sum"].T, rtol=1e-6)
     assert figure.layout.sliders[0].active == 2

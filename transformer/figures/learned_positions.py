@@ -10,29 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from transformer.figures import positions
 from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.positions import STROKES, across, note, say, two_tables, whole
-from transformer.figures.style import GREY, INK, PAPER, Labels, dressed, plain
-from transformer.texts import N_
+from transformer.figures.style import GREY, INK, PAPER, dressed, plain
+from transformer.texts import _
 
 SYMBOLS = ("circle", "square", "diamond", "cross")
-LABELS = {
-    **{name: positions.LABELS[name] for name in ("position", "dimension", "value")},
-    "tables": N_("Sinusoidal and learned"),
-    "tables_equation": N_("left section 3.5, right Table 3, row E: one learned vector per position"),
-    "trained": N_("trained range"),
-    "norms": N_("Norm of every row"),
-    "norms_equation": N_("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"),
-    "norm": N_("norm"),
-    "neighbours": N_("Neighbouring rows"),
-    "neighbours_equation": "cos(PE(<i>p</i>), PE(<i>p</i> + 1))",
-    "cosine": N_("cosine"),
-    "exact": N_("Exact answers by length of the input"),
-    "exact_equation": N_("share of inputs whose output is right, letter by letter"),
-    "symbols": N_("symbols of the input"),
-    "share": N_("exact, %"),
-}  # fmt: skip
 
 
 def _trained(trained: tuple[int, int] | None, text: str, theme: str) -> dict[str, Any]:
@@ -54,7 +37,6 @@ def tables_beside(
     trained: tuple[int, int] | None = None,
     *,
     theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Two tables [position, dimension] on one scale, sinusoidal and learned, with a line below the last trained
     position.
@@ -62,18 +44,19 @@ def tables_beside(
     Annotations: the names, then the meaning of the line, on the learned table.
     """
     most = float(max(np.abs(first).max(), np.abs(second).max()))
-    hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
-    shown, axes = (plain(names[0]), plain(names[1])), (texts["dimension"], texts["position"])
-    figure = two_tables(first, second, shown, axes, most, hover, theme, texts["value"])
+    hover = f"{_('position p')} %{{y}}<br>{_('dimension')} %{{x}}<br>PE %{{z:.4f}}"
+    shown, axes = (plain(names[0]), plain(names[1])), (_("dimension"), _("position p"))
+    figure = two_tables(first, second, shown, axes, most, hover, theme, "PE")
     if trained is not None:
         for end in ("", "2"):
             line = {**across("y", trained[1] + 0.5, INK[theme]), "xref": f"x{end} domain", "yref": f"y{end}"}
             figure.add_shape(**line)
         figure.layout["annotations"].append(
-            note(texts["trained"], 0, trained[1] + 0.5, INK[theme], xref="x2 domain", yref="y2", xanchor="left",
+            note(_("trained range"), 0, trained[1] + 0.5, INK[theme], xref="x2 domain", yref="y2", xanchor="left",
                  yanchor="bottom", bgcolor=PAPER[theme], opacity=0.85)
         )  # fmt: skip
-    say(figure, texts["tables"], texts["tables_equation"])
+    subtitle = _("left section 3.5, right Table 3, row E: one learned vector per position")
+    say(figure, _("Sinusoidal and learned"), subtitle)
     return dressed(figure, theme, 460)
 
 
@@ -92,31 +75,23 @@ def _lines(series: Mapping[str, tuple[np.ndarray, np.ndarray]], hover: str, them
 
 @plotly_figure
 def row_norms(
-    norms: Mapping[str, np.ndarray],
-    trained: tuple[int, int] | None = None,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
+    norms: Mapping[str, np.ndarray], trained: tuple[int, int] | None = None, *, theme: str = "light"
 ) -> Drawing:
     """Length of every row of tables, name -> [position]; trained: first and last trained position, shaded."""
     figure = _lines(
         {name: (np.arange(len(row_values)), row_values) for name, row_values in norms.items()}, "%{y:.3f}", theme
     )
     figure.update_layout(
-        xaxis={"title": texts["position"]}, yaxis={"title": texts["norm"], "rangemode": "tozero"},
-        **_trained(trained, texts["trained"], theme),
+        xaxis={"title": _("position p")}, yaxis={"title": _("norm"), "rangemode": "tozero"},
+        **_trained(trained, _("trained range"), theme),
     )  # fmt: skip
-    say(figure, texts["norms"], texts["norms_equation"])
+    say(figure, _("Norm of every row"), _("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"))
     return dressed(figure, theme, 340)
 
 
 @plotly_figure
 def neighbour_cosines(
-    cosines: Mapping[str, np.ndarray],
-    trained: tuple[int, int] | None = None,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
+    cosines: Mapping[str, np.ndarray], trained: tuple[int, int] | None = None, *, theme: str = "light"
 ) -> Drawing:
     """Cosine between rows p and p + 1 of tables, name -> [position - 1]; trained: as in `row_norms`, shaded up to the
     last p whose neighbour is trained too."""
@@ -125,10 +100,10 @@ def neighbour_cosines(
     )
     both = None if trained is None else (trained[0], max(trained[0], trained[1] - 1))
     figure.update_layout(
-        xaxis={"title": texts["position"]}, yaxis={"title": texts["cosine"], "range": [-1.05, 1.05]},
-        **_trained(both, texts["trained"], theme),
+        xaxis={"title": _("position p")}, yaxis={"title": _("cosine"), "range": [-1.05, 1.05]},
+        **_trained(both, _("trained range"), theme),
     )  # fmt: skip
-    say(figure, texts["neighbours"], texts["neighbours_equation"])
+    say(figure, _("Neighbouring rows"), "cos(PE(<i>p</i>), PE(<i>p</i> + 1))")
     return dressed(figure, theme, 340)
 
 
@@ -139,7 +114,6 @@ def exact_by_length(
     trained: tuple[int, int] | None = None,
     *,
     theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Share of exact answers, 0 to 1, over the length of the input; model name -> one share per length.
 
@@ -148,9 +122,10 @@ def exact_by_length(
     shares = {name: np.array([np.nan if share is None else 100 * share for share in ys]) for name, ys in exact.items()}
     figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f}%", theme, marks=True)
     figure.update_layout(
-        xaxis={"title": texts["symbols"], "range": [min(lengths) - 0.5, max(lengths) + 0.5], **whole(len(lengths))},
-        yaxis={"title": texts["share"], "range": [-4, 104]},
-        **_trained(trained, texts["trained"], theme),
+        xaxis={"title": _("symbols of the input"), "range": [min(lengths) - 0.5, max(lengths) + 0.5],
+               **whole(len(lengths))},
+        yaxis={"title": _("exact, %"), "range": [-4, 104]},
+        **_trained(trained, _("trained range"), theme),
     )  # fmt: skip
-    say(figure, texts["exact"], texts["exact_equation"])
+    say(figure, _("Exact answers by length of the input"), _("share of inputs whose output is right, letter by letter"))
     return dressed(figure, theme, 380)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import GREY, Labels, dressed, plain, titled
-from transformer.texts import N_
+from transformer.figures.style import GREY, dressed, plain, titled
+from transformer.texts import _
 
 # Colours of frontend/src/headgrid/headgrid.css.
 ROLE = {
@@ -19,14 +19,6 @@ ROLE = {
     "punctuation": {"light": "#a3780a", "dark": "#ecc94b"},
     "rarest": {"light": "#b0306a", "dark": "#ff8fb8"},
     "broad": {"light": "#a0764e", "dark": "#d9b48f"},
-}
-PLANE = {
-    "title": N_("Heads that attend alike stand together (1.7: layer 1, head 7)"),
-    "subtitle": N_(
-        "the axes have no meaning; 1.2: layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence "
-        "between their rows (Clark et al. 2019)"
-    ),
-    "head": N_("layer {layer}, head {head}: {role}"),
 }
 
 
@@ -53,7 +45,6 @@ def heads_in_the_plane(
     chosen: int | None,
     *,
     theme: str = "light",
-    texts: Labels = PLANE,
 ) -> Drawing:
     """points: [head, 2]; places: layer and head of each, from 1; roles: of `ROLE`, None: no role; names: the roles in
     words."""
@@ -64,7 +55,7 @@ def heads_in_the_plane(
         text=[f"{layer}.{head}" if shown else "" for (layer, head), shown in zip(places, apart, strict=True)],
         textposition="top center", cliponaxis=False,
         hovertext=[
-            texts["head"].format(layer=layer, head=head, role=plain(name))
+            _("layer {layer}, head {head}: {role}", layer=layer, head=head, role=plain(name))
             for (layer, head), name in zip(places, names, strict=True)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -78,7 +69,12 @@ def heads_in_the_plane(
         xaxis={"showticklabels": False, "showgrid": False},
         yaxis={"showticklabels": False, "showgrid": False, "scaleanchor": "x"}, showlegend=False, hovermode="closest",
     )  # fmt: skip
-    figure = dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
+    title = _("Heads that attend alike stand together (1.7: layer 1, head 7)")
+    subtitle = _(
+        "the axes have no meaning; 1.2: layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence "
+        "between their rows (Clark et al. 2019)"
+    )
+    figure = dressed(titled(figure, title, subtitle), theme)
     for name, colours in figure.meta["palette"].items():
         colours += [role[name] for role in ROLE.values()]
     return figure

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from transformer.figures.drawing import Drawing, merged
-
-Labels = Mapping[str, str]  # name -> text of a figure; in English by default
 
 INK = {"light": "#16181d", "dark": "#e8eaee"}
 PAPER = {"light": "#fcfcfb", "dark": "#101216"}
