@@ -45,6 +45,9 @@ class MadeUp:
     reason: str = ""
     error: str = ""
     limit: float = 120.0
+    wait: float | None = None
+    pause_left: float = 0.0
+    recording: bool = False
     result: bytes | None = None
     began: float = field(default_factory=time.monotonic)
     stopped: int | None = None

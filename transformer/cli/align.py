@@ -17,7 +17,7 @@ from transformer.cli.translate import decoded
 from transformer.corpus.reading import Corpus, open_corpus
 from transformer.corpus.shards import Shards
 from transformer.corpus.tasks import job
-from transformer.files import read_text, write_whole
+from transformer.files import read_text, reading_file, write_whole
 from transformer.inference.pretrained import InputError, Pretrained, load
 from transformer.interventions.sets import layers_of
 from transformer.probing.alignment import (
@@ -181,9 +181,8 @@ def details(found: AlignmentScores, sources: Iterable[Source]) -> str:
 def read_pairs_and_links(path: Path, first: int) -> list[Gold]:
     """The pairs of --gold, whose links count from 0 or 1. Raises CommandError."""
     try:
-        text = read_text(path, LARGEST).removeprefix("\ufeff")
-    except OSError as error:
-        raise CommandError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
+        with reading_file(path, CommandError):
+            text = read_text(path, LARGEST).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise CommandError(
             "{file} is not UTF-8 text (byte {byte}); save it as UTF-8", file=path, byte=error.start

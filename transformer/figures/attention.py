@@ -118,10 +118,16 @@ def _labels(trace: Trace, side: str) -> tuple[str, ...]:
     return getattr(trace, f"{side}_labels")
 
 
-def _axes(sides: tuple[str, str]) -> tuple[str, str]:
-    """The titles of rows and columns."""
+def _axes(figure: Drawing, trace: Trace, sides: tuple[str, str]) -> None:
+    """Titles and tokens of rows and columns."""
     down, across = (plain(translate(LABELS[side])) for side in sides)
-    return f"← {down}", f"{across} →"
+    axis = {"showgrid": False, "ticks": ""}
+    figure.update_layout(
+        xaxis={**axis, "title": {"text": f"{across} →"}, "side": "top"},
+        yaxis={**axis, "title": {"text": f"← {down}"}, "autorange": "reversed"},
+    )
+    rows, columns = (_labels(trace, side) for side in sides)
+    label_axis(label_axis(figure, "y", rows), "x", columns)
 
 
 def _kind(trace: Trace, kind: str) -> str:
@@ -258,12 +264,7 @@ def difference_map(
         z=values, colorscale=diverging(theme, PURPLE), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
         hovertemplate="%{z:+.3f}<extra></extra>",
     )  # fmt: skip
-    down, across = _axes(sides)
-    figure.update_layout(
-        xaxis={"showgrid": False, "title": {"text": across}, "side": "top"},
-        yaxis={"showgrid": False, "title": {"text": down}, "autorange": "reversed"},
-    )
-    label_axis(label_axis(figure, "y", row_labels), "x", column_labels)
+    _axes(figure, trace, sides)
     longest = CHARACTER * max(len(short(label)) for label in column_labels)
     figure.update_layout(xaxis={"tickangle": -45})
     height = max(LEAST, min(MOST, ROW * len(row_labels)))
@@ -302,13 +303,7 @@ def _map(
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
     _coloured(figure, kind, theme)
-    down, across = _axes(sides)
-    axis = {"showgrid": False, "ticks": ""}
-    figure.update_layout(
-        xaxis={**axis, "title": {"text": across}, "side": "top"},
-        yaxis={**axis, "title": {"text": down}, "autorange": "reversed"},
-    )
-    label_axis(label_axis(figure, "y", row_labels), "x", column_labels)
+    _axes(figure, trace, sides)
     both = [trace] if beside is None else [trace, beside]
     count, columns = (max(len(_labels(one, side)) for one in both) for side in sides)
     widest, longest = (

@@ -85,9 +85,7 @@ def norm_figure(
     subtitle = f"<i>x</i><sub>p</sub> = {root if factor else 'E(<i>t</i>)'} + PE(<i>p</i>)"
     name = _("source") if side == "source" else _("target")
     titled(label_axis(figure, "x", labels), _("What is added at the input: {side}", side=name), subtitle)
-    dressed(figure, theme, 380)
-    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
-    return figure
+    return dressed(figure, theme, 380).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
 @plotly_figure

@@ -112,9 +112,7 @@ def curves(
         equation=equation(kind, gated, biases),
     )
     titled(figure, _("The non-linearity and its derivative"), subtitle)
-    dressed(figure, theme, 470)
-    figure.update_layout(legend={"y": 1, "yanchor": "bottom"})
-    return figure
+    return dressed(figure, theme, 470).update_layout(legend={"y": 1, "yanchor": "bottom"})
 
 
 @plotly_figure

@@ -60,13 +60,16 @@ def tables_beside(
     return dressed(figure, theme, 460)
 
 
-def _lines(series: Mapping[str, tuple[np.ndarray, np.ndarray]], hover: str, theme: str, marks: bool = False) -> Drawing:
-    """One line per name, each with its own colour, dash and mark."""
+def _lines(
+    series: Mapping[str, np.ndarray], hover: str, theme: str, x: Sequence[int] | None = None, marks: bool = False
+) -> Drawing:
+    """One line per name, each with its own colour, dash and mark. x: 0, 1, ... without it."""
     figure = Drawing()
-    for index, (name, (x, y)) in enumerate(series.items()):
+    for index, (name, y) in enumerate(series.items()):
         dash, colour = STROKES[index % len(STROKES)]
         figure.add_scatter(
-            x=np.asarray(x), y=np.asarray(y, np.float32), name=plain(name), mode="lines+markers", hovertemplate=hover,
+            x=np.arange(len(y)) if x is None else np.asarray(x), y=np.asarray(y, np.float32), name=plain(name),
+            mode="lines+markers", hovertemplate=hover,
             line={"color": colour[theme], "width": 2.5, "dash": dash},
             marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9 if marks else 6},
         )  # fmt: skip
@@ -78,9 +81,7 @@ def row_norms(
     norms: Mapping[str, np.ndarray], trained: tuple[int, int] | None = None, *, theme: str = "light"
 ) -> Drawing:
     """Length of every row of tables, name -> [position]; trained: first and last trained position, shaded."""
-    figure = _lines(
-        {name: (np.arange(len(row_values)), row_values) for name, row_values in norms.items()}, "%{y:.3f}", theme
-    )
+    figure = _lines(norms, "%{y:.3f}", theme)
     figure.update_layout(
         xaxis={"title": _("position p")}, yaxis={"title": _("norm"), "rangemode": "tozero"},
         **_trained(trained, _("trained range"), theme),
@@ -95,9 +96,7 @@ def neighbour_cosines(
 ) -> Drawing:
     """Cosine between rows p and p + 1 of tables, name -> [position - 1]; trained: as in `row_norms`, shaded up to the
     last p whose neighbour is trained too."""
-    figure = _lines(
-        {name: (np.arange(len(row_values)), row_values) for name, row_values in cosines.items()}, "%{y:.3f}", theme
-    )
+    figure = _lines(cosines, "%{y:.3f}", theme)
     both = None if trained is None else (trained[0], max(trained[0], trained[1] - 1))
     figure.update_layout(
         xaxis={"title": _("position p")}, yaxis={"title": _("cosine"), "range": [-1.05, 1.05]},
@@ -120,7 +119,7 @@ def exact_by_length(
     None: not measured, because the model has no such positions; its line has a gap there.
     """
     shares = {name: np.array([np.nan if share is None else 100 * share for share in ys]) for name, ys in exact.items()}
-    figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f}%", theme, marks=True)
+    figure = _lines(shares, "%{y:.0f}%", theme, lengths, marks=True)
     figure.update_layout(
         xaxis={"title": _("symbols of the input"), "range": [min(lengths) - 0.5, max(lengths) + 0.5],
                **whole(len(lengths))},

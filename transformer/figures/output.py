@@ -102,9 +102,7 @@ def step_bars(
     )  # fmt: skip
     subtitle = "<i>p</i>(<i>y</i><sub>t</sub> | <i>y</i><sub>&lt;t</sub>, source)"
     titled(label_axis(figure, "x", labels), _("How certain each step is"), subtitle)
-    dressed(figure, theme, 380)
-    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
-    return figure
+    return dressed(figure, theme, 380).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
 @plotly_figure

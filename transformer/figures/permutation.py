@@ -47,6 +47,6 @@ def permutation_deviations(
         yaxis={"title": plain(_("largest deviation")), "type": "log", "exponentformat": "power", "dtick": 2},
     )
     subtitle = _("max |<i>f</i>(<i>Px</i>) − <i>P f</i>(<i>x</i>)|, <i>P</i>: the tokens in another order")
-    dressed(titled(figure, plain(_("Tokens in another order: does only the order change?")), subtitle), theme, 340)
-    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})  # above the lines: below, it is under the fold
-    return figure
+    titled(figure, plain(_("Tokens in another order: does only the order change?")), subtitle)
+    above = {"y": 1.02, "yanchor": "bottom"}  # below the lines it would be under the fold
+    return dressed(figure, theme, 340).update_layout(legend=above)

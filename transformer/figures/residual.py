@@ -55,9 +55,7 @@ def stream_figure(
     )  # fmt: skip
     label_axis(figure, "x", sublayers)
     titled(figure, _("Lengths along the stack"), equation)
-    dressed(figure, theme, 430)
-    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
-    return figure
+    return dressed(figure, theme, 430).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
 def _cells(

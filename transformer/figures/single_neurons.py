@@ -64,9 +64,7 @@ def strongest(
         function=inner,
     )
     titled(figure, _("Strongest neurons at “{token}”", token=short(token)), subtitle)
-    dressed(figure, theme, 250)
-    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
-    return figure
+    return dressed(figure, theme, 250).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
 @plotly_figure

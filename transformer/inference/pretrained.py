@@ -30,7 +30,7 @@ from transformer.checkpoints.folder import (
 from transformer.checkpoints.importers import open_folder
 from transformer.checkpoints.languages import SPOKEN, Codes, between, two_languages
 from transformer.checks import expect
-from transformer.files import Packed, read_own
+from transformer.files import Packed, read_own, reading_file
 from transformer.inference.reference import drawn, mean_outputs, sentence_outputs
 from transformer.inference.sampling import Drawn, Sampling
 from transformer.inference.search import (
@@ -1060,10 +1060,8 @@ def load(name: str | Path, device: torch.device | str = "cpu", dtype: torch.dtyp
             name=str(name)[:200],
             names=any_of(known, str(name)),
         )
-    try:
+    with reading_file(path, CheckpointError):
         checkpoint = open_folder(path)
-    except OSError as error:
-        raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
     for note in checkpoint.notes:
         warnings.warn(f"{checkpoint.name}: {note}", CheckpointWarning, stacklevel=2)
     return _in_use(checkpoint, device, dtype=kind)
@@ -1092,18 +1090,4 @@ def _in_use(
             device=repr(device)[:60],
         ) from error
     prepare_for_decoding(model)
-    return Pretrained(
-        name=checkpoint.name,
-        path=checkpoint.path,
-        model=model,
-        tokenizer=checkpoint.tokenizer,
-        languages=checkpoint.languages,
-        metrics=checkpoint.metrics,
-        source_tokenizer=checkpoint.source_tokenizer,
-        rule=checkpoint.rule,
-        alpha=checkpoint.alpha,
-        notes=checkpoint.notes,
-        family=checkpoint.family,
-        codes=checkpoint.codes,
-        packed=packed,
-    )
+    return Pretrained(**{**vars(checkpoint), "model": model}, packed=packed)
