@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.support.build import tiny_pretrained
+from tests.support.figures import colour_in
 from transformer import figures
 from transformer.figures import (
     attention,
@@ -169,7 +170,7 @@ def test_every_figure_has_its_texts_in_both_themes_and_any_language(make: partia
         assert json.loads(sent) == json.loads(figure.to_json())  # what plotly checked is what pages send
         layout: Any = json.loads(figure.to_json())["layout"]
         assert layout["title"]["text"] and layout["title"]["subtitle"]["text"] and layout["font"]["size"] >= 15
-        assert layout["meta"]["palette"][theme][: len(PALETTE)] == [colour[theme] for colour in PALETTE]
+        assert layout["meta"]["palette"][theme][: len(PALETTE)] == [colour_in(theme, colour) for colour in PALETTE]
         assert all("hovertemplate" in trace or trace.hoverinfo == "skip" for trace in figure.data)
         assert all(
             trace.line.width in (None, 0) or trace.line.width >= 1.5 for trace in figure.select_traces("scatter")

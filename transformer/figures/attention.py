@@ -17,6 +17,7 @@ from transformer.checks import expect
 from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import (
     BLUE,
+    DARK,
     INK,
     ORANGE,
     PAPER,
@@ -33,7 +34,7 @@ from transformer.tracing.trace import Trace
 
 HUES = {"encoder_self": BLUE, "decoder_self": ORANGE, "cross": PURPLE}
 ROWS = {"predicted": "target_out", "fed": "target_in"}  # which token labels a row of the decoder
-SUMMARIES = ("mean", "max")
+SUMMARIES, THEMES = ("mean", "max"), ("light", "dark")
 MARGIN, GAP, APART = 0.62, 0.07, 0.12  # of a tile: a summary's size, between tiles, before the summaries
 ROW, LEAST, MOST = 30, 200, 760  # pixels of one head: a row, and all rows at least and at most
 TILE = (56, 13, 150)  # pixels of a tile of the grid: its height at least, of one row, and at most
@@ -74,9 +75,13 @@ def _css(rgb: Sequence[int]) -> str:
     return f"rgb({','.join(map(str, rgb))})"
 
 
+def _themed(colour: str, theme: str) -> str:
+    return DARK[colour] if theme == "dark" else colour
+
+
 def palette(kind: str, theme: str = "light") -> list[str]:
     """256 colours from weight 0 to weight 1, monotonic in lightness. Small weights matter: the exponent shows them."""
-    ground, hue = _rgb(PAPER[theme]), _rgb(HUES[kind][theme])
+    ground, hue = (_rgb(_themed(colour, theme)) for colour in (PAPER, HUES[kind]))
     end = _mixed(hue, [255] * 3 if theme == "dark" else [part * 0.14 + 6 for part in hue], 0.62)
     colours = []
     for step in range(256):
@@ -87,14 +92,14 @@ def palette(kind: str, theme: str = "light") -> list[str]:
 
 def _toned(theme: str, light: float, dark: float) -> str:
     """The ink mixed with this share of the background: lines, masked cells, their hatching."""
-    return _css(_mixed(_rgb(INK[theme]), _rgb(PAPER[theme]), dark if theme == "dark" else light))
+    return _css(_mixed(*(_rgb(_themed(one, theme)) for one in (INK, PAPER)), dark if theme == "dark" else light))
 
 
 def _checked(trace: Trace, kind: str, rows: str, summary: str, theme: str, **indices: int | None) -> None:
     """Raises WrongTypeError or UserError, each one sentence, for arguments that fit no head of the trace."""
     expect(trace, Trace, "trace", Text("a Trace, as model.trace returns it"))
     attention = trace.attention(kind)
-    for name, value, allowed in (("rows", rows, ROWS), ("summary", summary, SUMMARIES), ("theme", theme, PAPER)):
+    for name, value, allowed in (("rows", rows, ROWS), ("summary", summary, SUMMARIES), ("theme", theme, THEMES)):
         if value not in allowed:
             raise UserError(
                 "{name} is {value}; choose {names}", name=name, value=repr(value)[:60], names=any_of(allowed, value)
@@ -148,7 +153,7 @@ def _name(trace: Trace, kind: str, layer: int | None, head: int | None, summary:
     return _("Layer {layer}, head {head}", layer=layer + 1, head=head + 1)
 
 
-def _headed(figure: Drawing, trace: Trace, title: str, above: float, theme: str, height: int) -> None:
+def _headed(figure: Drawing, trace: Trace, title: str, above: float, height: int) -> None:
     """The look of the project's figures, under a title with what was changed in the model, and the two texts.
 
     above: pixels between the texts and the cells.
@@ -158,10 +163,10 @@ def _headed(figure: Drawing, trace: Trace, title: str, above: float, theme: str,
         title = _("{title} · changed: {changes}", title=title, changes=short(" ".join(changes), LONGEST_TEXT))
     source, target = (short(text, LONGEST_TEXT) for text in (trace.source_text, trace.target_text))
     titled(figure, title, _("{source} → {target}", source=source, target=target))
-    dressed(figure, theme, height)
+    dressed(figure, height)
     top = {"yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 12}}
     margin = {"t": TITLE + above, "b": 12}
-    figure.update_layout(height=round(TITLE + above + height), margin=margin, paper_bgcolor=PAPER[theme], title=top)
+    figure.update_layout(height=round(TITLE + above + height), margin=margin, paper_bgcolor=PAPER, title=top)
 
 
 def _matrix(
@@ -261,14 +266,14 @@ def difference_map(
     row_labels, column_labels = (_labels(trace, side) for side in sides)
     figure = Drawing()
     figure.add_heatmap(
-        z=values, colorscale=diverging(theme, PURPLE), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
+        z=values, colorscale=diverging(PURPLE), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
         hovertemplate="%{z:+.3f}<extra></extra>",
     )  # fmt: skip
     _axes(figure, trace, sides)
     longest = CHARACTER * max(len(short(label)) for label in column_labels)
     figure.update_layout(xaxis={"tickangle": -45})
     height = max(LEAST, min(MOST, ROW * len(row_labels)))
-    _headed(figure, trace, plain(title), 50 + longest * math.sin(math.radians(45)), theme, height)
+    _headed(figure, trace, plain(title), 50 + longest * math.sin(math.radians(45)), height)
     return figure
 
 
@@ -313,7 +318,7 @@ def _map(
     angle = 0 if longest + 6 <= cell else -45 if cell >= 20 else -90
     figure.update_layout(xaxis={"tickangle": angle})
     above = 50 + longest * math.sin(math.radians(-angle))
-    _headed(figure, trace, title, above, theme, max(LEAST, min(MOST, ROW * count)))
+    _headed(figure, trace, title, above, max(LEAST, min(MOST, ROW * count)))
     if beside is not None:
         figure.meta["margin"] = {"l": round(widest + AXIS_TITLE), "t": round(above)}
         figure.update_layout(
@@ -355,7 +360,7 @@ def head_grid(
                  "line": {"color": _toned(theme, 0.84, 0.84), "width": 1}}
             )  # fmt: skip
             if layer is not None and head is not None and bool(attention.zero[layer, head]):
-                ink = {"type": "line", "line": {"color": INK[theme], "width": 2}}
+                ink = {"type": "line", "line": {"color": INK, "width": 2}}
                 turned = {**corners, "y0": top + height, "y1": top}
                 shapes += [{**ink, **corners}, {**ink, **turned}]
     _coloured(figure, kind, theme)
@@ -372,7 +377,7 @@ def head_grid(
     )  # fmt: skip
     least, row, most = TILE
     height = round(sum(size for *_, size in down) * max(least, min(most, row * high)))
-    _headed(figure, trace, plain(_("{kind}: every head", kind=_kind(trace, kind))), 30, theme, height)
+    _headed(figure, trace, plain(_("{kind}: every head", kind=_kind(trace, kind))), 30, height)
     return figure
 
 

@@ -16,7 +16,7 @@ from transformer.figures.style import BLUE, GREY, INK, PAPER, TEAL, dressed, pla
 from transformer.texts import _
 
 # Blue is the encoder's side, to which self-attention over the source belongs; the others belong to neither side.
-STROKES: dict[str, tuple[str, dict[str, str], str]] = {
+STROKES: dict[str, tuple[str, str, str]] = {
     "attention": ("solid", BLUE, "circle"),
     "fused": ("dot", BLUE, "circle-open"),
     "recurrent": ("solid", INK, "square"),
@@ -36,12 +36,12 @@ def _log_axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": title, "type": "log", "dtick": 1, "tickformat": "~s", **more}
 
 
-def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str) -> dict[str, Any]:
+def _marks(values: Mapping[str, int], lengths: Sequence[int]) -> dict[str, Any]:
     """Lines at this n, named above, and at n = d, named below; those outside the figure are left out."""
     lines, notes = [], []
     for name, equals, dash, colour, ends in (
-        ("n", "n =", "solid", INK[theme], dict[str, Any](y=1, yanchor="top")),
-        ("d", "n = d =", "dot", GREY[theme], dict[str, Any](y=0, yanchor="bottom")),
+        ("n", "n =", "solid", INK, dict[str, Any](y=1, yanchor="top")),
+        ("d", "n = d =", "dot", GREY, dict[str, Any](y=0, yanchor="bottom")),
     ):
         position = values[name]
         if lengths[0] <= position <= lengths[-1]:
@@ -53,7 +53,7 @@ def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str) -> dic
                 {"xref": "x", "yref": "y domain", "xanchor": "left" if left else "right", "xshift": 4 if left else -4}
             )
             at = math.log10(position)
-            notes.append(note(f"{equals} {position:,}", at, colour=colour, bgcolor=PAPER[theme], opacity=0.85, **ends))
+            notes.append(note(f"{equals} {position:,}", at, colour=colour, bgcolor=PAPER, opacity=0.85, **ends))
     return {"shapes": lines, "annotations": notes}
 
 
@@ -64,8 +64,6 @@ def counts(
     names: Mapping[str, str],
     values: Mapping[str, int],
     exact: bool,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Operations against n, kind -> one for every length, both axes logarithmic.
 
@@ -76,13 +74,13 @@ def counts(
         dash, colour, _mark = STROKES[kind]
         figure.add_scatter(
             x=list(lengths), y=[float(count) for count in ys], name=plain(names[kind]), mode="lines",
-            hovertemplate="%{y:,.0f}", line={"color": colour[theme], "width": 3, "dash": dash},
+            hovertemplate="%{y:,.0f}", line={"color": colour, "width": 3, "dash": dash},
         )  # fmt: skip
     ends = [math.log10(lengths[0]), math.log10(lengths[-1])]
     figure.update_layout(
         xaxis=_log_axis(_("tokens n"), range=ends),
         yaxis=_log_axis(_("multiply-adds") if exact else _("operations")),
-        **_marks(values, lengths, theme),
+        **_marks(values, lengths),
     )
     if exact:
         title = _("Multiply-adds as built here")
@@ -94,7 +92,7 @@ def counts(
             "<i>k</i> = {kernel}, <i>r</i> = {window}"
         )
     say(figure, title, equation, **{name: f"{value:,}" for name, value in values.items()})
-    return dressed(figure, theme, 400)
+    return dressed(figure, 400)
 
 
 @plotly_figure
@@ -103,8 +101,6 @@ def timings(
     lengths: Sequence[int],
     names: Mapping[str, str],
     values: Mapping[str, int],
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Seconds of one pass against n, kind -> (n, median, fastest, upper quartile) of what was measured so far.
 
@@ -116,7 +112,7 @@ def timings(
         dash, colour, mark = STROKES[kind]
         x = [point[0] for point in points]
         low, middle, high = ([1000 * point[column] for point in points] for column in (2, 1, 3))
-        name, ink = plain(names[kind]), colour[theme]
+        name, ink = plain(names[kind]), colour
         edge = {"mode": "lines", "line": {"width": 0, "color": ink}, "hoverinfo": "skip", "showlegend": False,
                 "legendgroup": kind}  # fmt: skip
         figure.add_scatter(x=x, y=low, name=_("{name}, fastest pass", name=name), **edge)
@@ -132,12 +128,13 @@ def timings(
     figure.update_layout(
         xaxis={**_log_axis(_("tokens n"), range=span), **ticks},
         yaxis=_log_axis(_("milliseconds"), tickformat=",~g"),
-        **_marks(values, lengths, theme),
+        **_marks(values, lengths),
     )
     title = _("Measured: one pass of one layer")
     subtitle = _("median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1")
     say(figure, title, subtitle, **{name: f"{value:,}" for name, value in values.items()})
-    dressed(figure, theme, 460)
+    dressed(figure, 460)
     palette = figure.meta["palette"]  # the bands' colours too, for a browser that changes its theme
     figure.meta["palette"] = {name: [*colours, *map(_pale, colours)] for name, colours in palette.items()}
+    figure.dark = {**figure.dark, **{_pale(light): _pale(dark) for light, dark in figure.dark.items()}}
     return figure

@@ -51,15 +51,13 @@ def norm_figure(
     side: str,
     most: float | None = None,
     factor: bool = True,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Length of every token's embedding, without and with the factor sqrt(d_model), and of its position encoding.
 
     labels: the tokens; row, scaled, positions: [token]; side: "source" or "target"; most: the largest length on the
     axis, so that two figures can be compared; factor: whether the model multiplies its embeddings by sqrt(d_model).
     """
-    colour = SIDE[side][theme]
+    colour = SIDE[side]
     x, names = np.arange(len(labels)), numbered(labels)
     first, last = "%{customdata}<br>", " %{y:.3f}<extra></extra>"
     figure = Drawing()
@@ -74,7 +72,7 @@ def norm_figure(
         )  # fmt: skip
     figure.add_scatter(
         x=x, y=np.asarray(positions, np.float32), name=encoding, customdata=names, mode="lines+markers",
-        line={"color": TEAL[theme], "width": 2.5}, marker={"color": TEAL[theme], "size": 8, "symbol": "diamond"},
+        line={"color": TEAL, "width": 2.5}, marker={"color": TEAL, "size": 8, "symbol": "diamond"},
         hovertemplate=first + encoding + last,
     )  # fmt: skip
     figure.update_layout(
@@ -85,18 +83,16 @@ def norm_figure(
     subtitle = f"<i>x</i><sub>p</sub> = {root if factor else 'E(<i>t</i>)'} + PE(<i>p</i>)"
     name = _("source") if side == "source" else _("target")
     titled(label_axis(figure, "x", labels), _("What is added at the input: {side}", side=name), subtitle)
-    return dressed(figure, theme, 380).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
+    return dressed(figure, 380).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
 @plotly_figure
-def neighbour_bars(
-    token: str, labels: Sequence[str], cosines: np.ndarray | Sequence[float], *, theme: str = "light"
-) -> Drawing:
+def neighbour_bars(token: str, labels: Sequence[str], cosines: np.ndarray | Sequence[float]) -> Drawing:
     """Cosines of a token's nearest neighbours, the nearest on top. labels: the neighbours; cosines: of each."""
     values = np.asarray(cosines, np.float32)
     figure = Drawing()
     figure.add_bar(
-        x=values, y=np.arange(len(labels)), orientation="h", marker={"color": TEAL[theme]},
+        x=values, y=np.arange(len(labels)), orientation="h", marker={"color": TEAL},
         text=[signed(cosine, 2) for cosine in values], textposition="outside", cliponaxis=False,
         customdata=[signed(cosine, 4) for cosine in values],
         hovertemplate=f"%{{y}}<br>{_('cosine')} %{{customdata}}<extra></extra>",
@@ -109,7 +105,7 @@ def neighbour_bars(
     label_axis(figure, "y", labels)
     subtitle = "cos(<i>t</i>, <i>u</i>) = E(<i>t</i>)·E(<i>u</i>) / (‖E(<i>t</i>)‖ ‖E(<i>u</i>)‖)"
     titled(figure, _("Nearest to {token}", token=short(token)), subtitle)
-    return dressed(figure, theme, 80 + 27 * max(3, len(labels)))
+    return dressed(figure, 80 + 27 * max(3, len(labels)))
 
 
 # Sides of a point for its label, best first: name, and the middle of the label in widths and heights from the point.
@@ -162,13 +158,7 @@ def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @plotly_figure
 def token_map(
-    labels: Sequence[str],
-    points: np.ndarray,
-    frame_names: Sequence[str],
-    stack: str,
-    grow: float = 1.0,
-    *,
-    theme: str = "light",
+    labels: Sequence[str], points: np.ndarray, frame_names: Sequence[str], stack: str, grow: float = 1.0
 ) -> Drawing:
     """The tokens in a plane: one frame per layer with the path from the layer before, and a slider over the frames.
 
@@ -177,7 +167,7 @@ def token_map(
     same unit. A label that does not fit is only in the hover text.
     """
     points = np.asarray(points, np.float32)
-    colour, count = SIDE[stack][theme], len(labels)
+    colour, count = SIDE[stack], len(labels)
     trails = np.full((len(points), 3 * count, 2), np.nan, np.float32)
     trails[1:, 0::3], trails[1:, 1::3] = points[:-1], points[1:]
     low, high = _bounds(points)
@@ -191,7 +181,7 @@ def token_map(
             {"x": trail[:, 0], "y": trail[:, 1]},
             {
                 "x": dots[:, 0], "y": dots[:, 1], "textposition": [where for where, _ in beside],
-                "textfont": {"color": [INK[theme] if fits else HIDDEN for _, fits in beside]},
+                "textfont": {"color": [INK if fits else HIDDEN for _, fits in beside]},
                 "customdata": [[token, signed(x, 2), signed(y, 2)] for token, (x, y) in zip(hover, dots, strict=True)],
             },
         ]  # fmt: skip
@@ -200,7 +190,7 @@ def token_map(
     lines, dots = traces(0)
     figure.add_scatter(
         **lines,
-        mode="lines", line={"color": GREY[theme], "width": 2, "dash": "dot"}, opacity=0.6 if count <= 40 else 0.3,
+        mode="lines", line={"color": GREY, "width": 2, "dash": "dot"}, opacity=0.6 if count <= 40 else 0.3,
         name=_("path from the layer before"), hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
@@ -218,4 +208,4 @@ def token_map(
     figure.update_layout(xaxis={"constrain": "domain", "constraintoward": "left"}, yaxis={"scaleanchor": "x"})
     subtitle = f"(<i>v</i><sub>1</sub>·{_CENTRED}, <i>v</i><sub>2</sub>·{_CENTRED}) / <i>s</i>"
     titled(slider(figure, plain(_("vectors"))), _("The tokens in two dimensions"), subtitle)
-    return dressed(figure, theme, 540)
+    return dressed(figure, 540)

@@ -75,8 +75,6 @@ def curves(
     stack: str,
     gated: bool = False,
     biases: bool = True,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Three plots: the functions, their derivatives, and ticks at the sentence's pre-activations.
 
@@ -87,7 +85,7 @@ def curves(
     dashes = iter(("dot", "dash"))
     for name in sorted(value, key=lambda activation: activation != kind):
         is_own = name == kind
-        line = {"color": (COLOURS[stack] if is_own else INK)[theme], "width": 5 if is_own else 2.5}
+        line = {"color": COLOURS[stack] if is_own else INK, "width": 5 if is_own else 2.5}
         line["dash"] = "solid" if is_own else next(dashes)
         label = _("{name}, this model", name=NAMES[name]) if is_own else NAMES[name]
         for axis, heights in (("y", value[name]), ("y2", slope[name])):
@@ -96,11 +94,11 @@ def curves(
                                xaxis="x", yaxis=axis)  # fmt: skip
     figure.add_scatter(x=ticks, y=np.zeros(len(ticks)), mode="markers", xaxis="x", yaxis="y3",
                        name=_("{drawn} of {total} pre-activations", drawn=f"{len(ticks):,}", total=f"{total:,}"),
-                       marker={"symbol": "line-ns-open", "size": 22, "color": COLOURS[stack][theme], "opacity": 0.45,
+                       marker={"symbol": "line-ns-open", "size": 22, "color": COLOURS[stack], "opacity": 0.45,
                                "line": {"width": 1.5}}, hovertemplate="z %{x:.3f}<extra></extra>")  # fmt: skip
     figure.update_layout(
         hovermode="closest",
-        shapes=[vertical_line(LINE[theme])],
+        shapes=[vertical_line(LINE)],
         xaxis={"title": _("pre-activation z"), "anchor": "y3", "range": [float(z[0]), float(z[-1])]},
         yaxis={"domain": [0.52, 1], "anchor": "x", "title": "f(z)", "nticks": 5},
         yaxis2={"domain": [0.18, 0.46], "anchor": "x", "title": _("derivative"), "nticks": 4},
@@ -112,13 +110,11 @@ def curves(
         equation=equation(kind, gated, biases),
     )
     titled(figure, _("The non-linearity and its derivative"), subtitle)
-    return dressed(figure, theme, 470).update_layout(legend={"y": 1, "yanchor": "bottom"})
+    return dressed(figure, 470).update_layout(legend={"y": 1, "yanchor": "bottom"})
 
 
 @plotly_figure
-def left_out(
-    perplexities: Mapping[str, Mapping[str, float]], trained: float, out: Sequence[str] = (), *, theme: str = "light"
-) -> Drawing:
+def left_out(perplexities: Mapping[str, Mapping[str, float]], trained: float, out: Sequence[str] = ()) -> Drawing:
     """A bar for each sub-layer: the perplexity without it, on a log axis from the perplexity as trained.
 
     perplexities: "encoder" and "decoder" -> name of each sub-layer -> perplexity; out: labels "encoder, FFN 1" of those
@@ -133,7 +129,7 @@ def left_out(
     values = [perplexities[stack][name] for stack, name, _label in names]
     figure.add_bar(
         x=np.arange(len(names)), y=values, customdata=[plain(label) for _stack, _name, label in names],
-        marker={"color": [COLOURS[stack][theme] for stack, _name, _label in names],
+        marker={"color": [COLOURS[stack] for stack, _name, _label in names],
                 "opacity": [1.0 if not out or label in out else 0.45 for _stack, _name, label in names]},
         text=[f"{value:.3g}" for value in values], textposition="outside", textangle=0, cliponaxis=False,
         constraintext="none", name=_("perplexity, log"),
@@ -141,7 +137,7 @@ def left_out(
     )  # fmt: skip
     figure.add_scatter(
         x=[-0.5, len(names) - 0.5], y=[trained] * 2, mode="lines", name=_("as trained"), hoverinfo="skip", meta=GUIDE,
-        line={"color": GREY[theme], "width": 2, "dash": "dash"},
+        line={"color": GREY, "width": 2, "dash": "dash"},
     )  # fmt: skip
     finite = [value for value in (*values, trained) if np.isfinite(value)]
     low, high = np.log10(min(finite)), np.log10(max(finite))
@@ -157,20 +153,18 @@ def left_out(
     subtitle = _("perplexity of this translation, teacher-forced; as trained {trained}", trained=f"{trained:.3g}")
     titled(figure, _("One sub-layer left out at a time"), subtitle)
     figure.meta["labels"] = {"x": [label for _stack, _name, label in names]}
-    return dressed(figure, theme, 330)
+    return dressed(figure, 330)
 
 
 @plotly_figure
-def moved_columns(
-    labels: Sequence[str], difference: np.ndarray, most: float, title: str, *, theme: str = "light"
-) -> Drawing:
+def moved_columns(labels: Sequence[str], difference: np.ndarray, most: float, title: str) -> Drawing:
     """How far every number moved, a column for each token. difference: [d_model, token], absolute; most: the end of the
     colour scale."""
     figure = Drawing()
     figure.add_heatmap(
-        z=np.asarray(difference, np.float32), zmin=0, zmax=most, colorscale=ramp(TEAL, theme),
+        z=np.asarray(difference, np.float32), zmin=0, zmax=most, colorscale=ramp(TEAL),
         colorbar={"title": _("moved by")}, hovertemplate=_("%{x}, dimension %{y}: %{z:.3f}") + "<extra></extra>",
     )  # fmt: skip
     figure.update_layout(yaxis={"title": _("dimension")}, hovermode="closest")
     label_axis(figure, "x", labels)
-    return dressed(titled(figure, title, _("|difference| of the sub-layer's result; a column for each token")), theme)
+    return dressed(titled(figure, title, _("|difference| of the sub-layer's result; a column for each token")))

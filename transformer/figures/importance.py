@@ -17,23 +17,21 @@ def pruning_curves(
     most: Sequence[float],
     random: Sequence[Sequence[float]],
     breaks: int,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """The score over the number of heads left, for three orders. metric: of the score; random: of several draws;
     breaks: the smallest number of heads with which the score of "least" is still near that of all."""
     figure = Drawing()
     for index, draw in enumerate(random):
         figure.add_scatter(
-            x=left, y=draw, mode="lines", line={"color": GREY[theme], "width": 1.5}, opacity=0.55,
+            x=left, y=draw, mode="lines", line={"color": GREY, "width": 1.5}, opacity=0.55,
             name=_("random order"), legendgroup="random", showlegend=index == 0,
         )  # fmt: skip
     lines = ((_("least important first"), least, TEAL), (_("most important first"), most, ORANGE))
     for name, values, colour in lines:
-        figure.add_scatter(x=left, y=values, mode="lines+markers", line={"color": colour[theme], "width": 3}, name=name)
+        figure.add_scatter(x=left, y=values, mode="lines+markers", line={"color": colour, "width": 3}, name=name)
     figure.add_scatter(
         x=[breaks, breaks], y=[0, least[left.index(breaks)]], mode="lines+text", showlegend=False,
-        line={"color": TEAL[theme], "width": 2, "dash": "dot"}, textposition="top right",
+        line={"color": TEAL, "width": 2, "dash": "dot"}, textposition="top right",
         text=["", _("breaks below {left}", left=breaks)], name=_("breaks below {left}", left=breaks),
     )  # fmt: skip
     figure.update_layout(
@@ -42,13 +40,11 @@ def pruning_curves(
         hovermode="closest",
     )  # fmt: skip
     subtitle = _("heads at 0, one after the other; thin: ten random orders")
-    return dressed(titled(figure, _("Translation with fewer and fewer heads"), subtitle), theme)
+    return dressed(titled(figure, _("Translation with fewer and fewer heads"), subtitle))
 
 
 @plotly_figure
-def predicted(
-    places: Sequence[tuple[str, int, int]], estimates: Sequence[float], losses: Sequence[float], *, theme: str = "light"
-) -> Drawing:
+def predicted(places: Sequence[tuple[str, int, int]], estimates: Sequence[float], losses: Sequence[float]) -> Drawing:
     """A point for every head. places: kind of attention, layer and head from 1."""
     figure = Drawing()
     for kind, name, colour in (
@@ -59,10 +55,10 @@ def predicted(
         rows = [index for index, place in enumerate(places) if place[0] == kind]
         figure.add_scatter(
             x=[estimates[row] for row in rows], y=[losses[row] for row in rows], mode="markers", name=name,
-            marker={"color": colour[theme], "size": 9},
+            marker={"color": colour, "size": 9},
             text=[_("layer {layer}, head {head}", layer=places[row][1], head=places[row][2]) for row in rows],
             hovertemplate="%{text}<br>%{x:.3f} → %{y:.4f}<extra></extra>",
         )  # fmt: skip
     figure.update_layout(xaxis={"title": _("estimate")}, yaxis={"title": _("change of the loss")}, hovermode="closest")
     subtitle = _("across: Michel et al. (2019), in a layer's own measure; up: measured, the head at 0")
-    return dressed(titled(figure, _("The gradient's estimate, head by head"), subtitle), theme)
+    return dressed(titled(figure, _("The gradient's estimate, head by head"), subtitle))

@@ -20,8 +20,6 @@ def layer_norm(
     beta: np.ndarray,
     token: str,
     place: str,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Each number of one vector, before against after; normalised alone they lie on a line through (mean, 0), which
     gamma and beta, in the tooltip, leave. All [d_model]."""
@@ -29,11 +27,11 @@ def layer_norm(
     order = np.argsort(before)[[0, -1]]
     figure.add_scatter(
         x=x[order], y=np.asarray(normalised, np.float32)[order], name=_("normalised: mean 0, variance 1"), mode="lines",
-        line={"color": GREY[theme], "width": 2}, hoverinfo="skip",
+        line={"color": GREY, "width": 2}, hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
         x=x, y=np.asarray(after, np.float32), name=_("with γ and β of each dimension"), mode="markers",
-        marker={"color": TEAL[theme], "size": 6, "opacity": 0.7},
+        marker={"color": TEAL, "size": 6, "opacity": 0.7},
         customdata=np.stack((np.arange(len(x)), gamma, beta), 1).astype(np.float32),
         hovertemplate=_(
             "dimension %{customdata[0]:.0f}<br>%{x:.3f} → %{y:.3f}<br>γ %{customdata[1]:.3f}, β %{customdata[2]:.3f}"
@@ -42,18 +40,16 @@ def layer_norm(
     figure.update_layout(xaxis={"title": _("number before")}, yaxis={"title": _("number after")}, hovermode="closest")
     title = _("LayerNorm of “{token}” after {place}", token=plain(token), place=place)
     subtitle = "<i>γ</i> (<i>v</i> − <i>μ</i>) / √(<i>σ</i>² + <i>ε</i>) + <i>β</i>"
-    return dressed(titled(figure, title, subtitle), theme)
+    return dressed(titled(figure, title, subtitle))
 
 
 @plotly_figure
-def what_is_left(
-    cosines: Sequence[float], means: Sequence[float], sublayers: Sequence[str], *, theme: str = "light"
-) -> Drawing:
+def what_is_left(cosines: Sequence[float], means: Sequence[float], sublayers: Sequence[str]) -> Drawing:
     """The cosine between x and the sub-layer's output, for one token and in the mean over all."""
     figure, x = Drawing(), np.arange(len(sublayers))
     for name, values, colour in ((_("this token"), cosines, TEAL), (_("mean of all tokens"), means, GREY)):
-        figure.add_scatter(x=x, y=list(values), name=name, mode="lines+markers", line={"color": colour[theme]})
+        figure.add_scatter(x=x, y=list(values), name=name, mode="lines+markers", line={"color": colour})
     figure.update_layout(yaxis={"title": _("cosine"), "range": [-0.05, 1.05]}, xaxis={"title": _("after")})
     label_axis(figure, "x", sublayers)
     subtitle = "cos(<i>x</i>, LayerNorm(<i>x</i> + Sublayer(<i>x</i>)))"
-    return dressed(titled(figure, _("How much of x is left after each sub-layer"), subtitle), theme)
+    return dressed(titled(figure, _("How much of x is left after each sub-layer"), subtitle))

@@ -32,8 +32,6 @@ def lens_heatmap(
     pre: bool = False,
     tied: bool = True,
     bias: bool = False,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Probability of the finally predicted token after every layer, the first on top.
 
@@ -48,7 +46,7 @@ def lens_heatmap(
     figure.add_heatmap(
         z=np.asarray(probability, np.float32), zmin=0, zmax=1, texttemplate="%{text}" if ranks else None,
         text=[[str(rank) if rank <= HIGHEST_RANK else "" for rank in row] for row in rows],
-        colorscale=ramp(ORANGE, theme), showscale=False, hovertemplate=hover,
+        colorscale=ramp(ORANGE), showscale=False, hovertemplate=hover,
         customdata=[[[name, rank] for name, rank in zip(names, row, strict=True)] for row in rows],
     )  # fmt: skip
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": _("step")})
@@ -66,13 +64,11 @@ def lens_heatmap(
         ),
     }[ranks, pre]
     titled(figure, _("When the final token is found"), with_table(translate(equation), tied, bias))
-    return dressed(figure, theme, 170 + 34 * len(row_names))
+    return dressed(figure, 170 + 34 * len(row_names))
 
 
 @plotly_figure
-def step_bars(
-    labels: Sequence[str], probabilities: np.ndarray, likeliest: np.ndarray, *, theme: str = "light"
-) -> Drawing:
+def step_bars(labels: Sequence[str], probabilities: np.ndarray, likeliest: np.ndarray) -> Drawing:
     """The probability of the token of every step, and of the likeliest token where that is another one.
 
     labels: the tokens shown; probabilities, likeliest: [step]. The pointer selects a bar anywhere above its step, so
@@ -88,13 +84,13 @@ def step_bars(
     ]
     figure = Drawing()
     figure.add_bar(
-        x=x, y=shown, name=_("the token of the target"), marker={"color": ORANGE[theme]}, hovertemplate=first,
+        x=x, y=shown, name=_("the token of the target"), marker={"color": ORANGE}, hovertemplate=first,
         customdata=[[*pair] for pair in zip(numbered(labels), more, strict=True)],
     )  # fmt: skip
     if not_likeliest.any():
         figure.add_scatter(
             x=x[not_likeliest], y=most[not_likeliest], name=likeliest_name, mode="markers",
-            hoverinfo="skip", marker={"symbol": "line-ew-open", "size": 18, "color": INK[theme], "line": {"width": 3}},
+            hoverinfo="skip", marker={"symbol": "line-ew-open", "size": 18, "color": INK, "line": {"width": 3}},
         )  # fmt: skip
     figure.update_layout(
         hovermode="x", showlegend=bool(not_likeliest.any()), xaxis={"title": _("step")},
@@ -102,7 +98,7 @@ def step_bars(
     )  # fmt: skip
     subtitle = "<i>p</i>(<i>y</i><sub>t</sub> | <i>y</i><sub>&lt;t</sub>, source)"
     titled(label_axis(figure, "x", labels), _("How certain each step is"), subtitle)
-    return dressed(figure, theme, 380).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
+    return dressed(figure, 380).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
 @plotly_figure
@@ -113,8 +109,6 @@ def candidate_bars(
     chosen: int | None = None,
     tied: bool = True,
     bias: bool = False,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """The likeliest tokens of one step, the likeliest on top.
 
@@ -122,7 +116,7 @@ def candidate_bars(
     decoder's colour, None if there is none; tied, bias: as in `with_table`.
     """
     values = np.asarray(probabilities, np.float32)
-    colours = [ORANGE[theme] if index == chosen else GREY[theme] for index in range(len(labels))]
+    colours = [ORANGE if index == chosen else GREY for index in range(len(labels))]
     figure = Drawing()
     figure.add_bar(
         x=values, y=np.arange(len(labels)), orientation="h", marker={"color": colours}, cliponaxis=False,
@@ -139,17 +133,17 @@ def candidate_bars(
         _("Candidates after {token}", token=short(fed)),
         with_table("softmax(<i>x</i> E<sup>⊤</sup>)", tied, bias),
     )
-    return dressed(figure, theme, 80 + 30 * max(3, len(labels)))
+    return dressed(figure, 80 + 30 * max(3, len(labels)))
 
 
 @plotly_figure
-def row_strip(token: str, entering: np.ndarray, leaving: np.ndarray, *, theme: str = "light") -> Drawing:
+def row_strip(token: str, entering: np.ndarray, leaving: np.ndarray) -> Drawing:
     """A token's row at the input above its row at the output, one cell per dimension: [d_model] each."""
     rows = np.stack((np.asarray(entering, np.float32), np.asarray(leaving, np.float32)))
     most = max(float(np.abs(rows).max(initial=0.0)), 1e-6)
     figure = Drawing()
     figure.add_heatmap(
-        z=rows, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme), showscale=False, ygap=4,
+        z=rows, zmid=0, zmin=-most, zmax=most, colorscale=diverging(), showscale=False, ygap=4,
         customdata=[[signed(value, 5) for value in row] for row in rows],
         hovertemplate=f"%{{y}}<br>{_('dimension')} %{{x}}<br>{_('value')} %{{customdata}}<extra></extra>",
     )  # fmt: skip
@@ -160,4 +154,4 @@ def row_strip(token: str, entering: np.ndarray, leaving: np.ndarray, *, theme: s
         most=f"{most:.2g}",
     )
     titled(figure, _("The row of {token}", token=short(token)), subtitle)
-    return dressed(figure, theme, 210)
+    return dressed(figure, 210)

@@ -14,9 +14,7 @@ FLOOR = 1e-9  # smaller deviations are drawn here, because a logarithmic axis ha
 
 
 @plotly_figure
-def permutation_deviations(
-    with_positions: Sequence[float], without: Sequence[float], size: Sequence[float], *, theme: str = "light"
-) -> Drawing:
+def permutation_deviations(with_positions: Sequence[float], without: Sequence[float], size: Sequence[float]) -> Drawing:
     """Largest |f(P x) - P f(x)| of every encoder layer, on a logarithmic axis, beside the size of its outputs.
 
     with_positions, without, size: [layer], as in `analysis.permutation.Equivariance`; with_positions is empty for a
@@ -38,7 +36,7 @@ def permutation_deviations(
             customdata=np.asarray(values, float),
             name=plain(name),
             mode="lines+markers",
-            line={"color": colour[theme], "dash": dash, "width": 2.5},
+            line={"color": colour, "dash": dash, "width": 2.5},
             marker={"symbol": symbol, "size": 11},
             hovertemplate="%{customdata:.2e}",
         )
@@ -49,4 +47,4 @@ def permutation_deviations(
     subtitle = _("max |<i>f</i>(<i>Px</i>) − <i>P f</i>(<i>x</i>)|, <i>P</i>: the tokens in another order")
     titled(figure, plain(_("Tokens in another order: does only the order change?")), subtitle)
     above = {"y": 1.02, "yanchor": "bottom"}  # below the lines it would be under the fold
-    return dressed(figure, theme, 340).update_layout(legend=above)
+    return dressed(figure, 340).update_layout(legend=above)

@@ -24,8 +24,6 @@ def attention_map(
     title: str,
     equation: str,
     rows: int = 0,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Weights from 0, the ground, to 1, full purple: two of these figures can be compared cell by cell.
 
@@ -37,7 +35,7 @@ def attention_map(
     figure = Drawing()
     hover = f"{_('letter written')} %{{customdata[0]}}<br>{_('letter read')} %{{customdata[1]}}<br>"
     figure.add_heatmap(
-        z=values, zmin=0, zmax=1, colorscale=ramp(PURPLE, theme), showscale=False, xgap=1, ygap=1,
+        z=values, zmin=0, zmax=1, colorscale=ramp(PURPLE), showscale=False, xgap=1, ygap=1,
         customdata=[[[plain(row), plain(column)] for column in read] for row in written],
         hovertemplate=f"{hover}{_('weight')} %{{z:.4f}}<extra></extra>",
     )  # fmt: skip
@@ -45,7 +43,7 @@ def attention_map(
         for row, column in expected:
             figure.add_shape(
                 type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5,
-                line={"color": GREY[theme], "width": 2},
+                line={"color": GREY, "width": 2},
             )  # fmt: skip
     figure.update_layout(
         hovermode="closest",
@@ -54,18 +52,12 @@ def attention_map(
     )
     label_axis(label_axis(figure, "y", written, 32), "x", read, 32)
     titled(figure, title, equation)
-    return dressed(figure, theme, 66 + max(LEAST, min(MOST, ROW * max(rows, len(written)))))
+    return dressed(figure, 66 + max(LEAST, min(MOST, ROW * max(rows, len(written)))))
 
 
 @plotly_figure
 def additive_map(
-    weights: np.ndarray,
-    written: Sequence[str],
-    read: Sequence[str],
-    expected: Sequence[tuple[int, int]],
-    rows: int = 0,
-    *,
-    theme: str = "light",
+    weights: np.ndarray, written: Sequence[str], read: Sequence[str], expected: Sequence[tuple[int, int]], rows: int = 0
 ) -> Drawing:
     """The recurrent model's weights alpha, [target, source] (Bahdanau et al. 2015, equation 6)."""
     equation = (
@@ -73,7 +65,7 @@ def additive_map(
         "U<sub>a</sub> h<sub>j</sub>)"
     )
     title = plain(_("Recurrent: its only attention map"))
-    return drawing(attention_map)(weights, written, read, expected, title, equation, rows, theme=theme)
+    return drawing(attention_map)(weights, written, read, expected, title, equation, rows)
 
 
 @plotly_figure
@@ -85,8 +77,6 @@ def cross_map(
     d_k: int,
     head: tuple[int, int] | None = None,
     rows: int = 0,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Cross-attention, [layer, head, target, source]: of one head, (layer, head) from 0, or the mean of all."""
     values = np.asarray(weights, np.float32)
@@ -97,17 +87,12 @@ def cross_map(
     else:
         title = _("Transformer: cross-attention, layer {layer}, head {head}", layer=head[0] + 1, head=head[1] + 1)
         shown, equation = values[head], f"softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>), d<sub>k</sub> = {d_k}"
-    return drawing(attention_map)(shown, written, read, expected, plain(title), equation, rows, theme=theme)
+    return drawing(attention_map)(shown, written, read, expected, plain(title), equation, rows)
 
 
 @plotly_figure
 def exact_by_length(
-    lengths: Sequence[int],
-    shares: Mapping[str, Sequence[Sequence[float]]],
-    trained: int,
-    inputs: int,
-    *,
-    theme: str = "light",
+    lengths: Sequence[int], shares: Mapping[str, Sequence[Sequence[float]]], trained: int, inputs: int
 ) -> Drawing:
     """shares: "no-attention", "attention", "transformer" -> for each seed the share of `inputs` inputs of each length
     whose whole output is right. trained: length of the longest training input."""
@@ -124,11 +109,11 @@ def exact_by_length(
             figure.add_scatter(
                 x=list(lengths), y=list(run), name=plain(name), legendgroup=kind, showlegend=number == 0,
                 mode="lines" if number else "lines+markers", opacity=0.35 if number else 1,
-                line={"color": colour[theme], "width": 1.5 if number else 3}, marker={"symbol": symbol, "size": 9},
+                line={"color": colour, "width": 1.5 if number else 3}, marker={"symbol": symbol, "size": 9},
             )  # fmt: skip
     figure.add_scatter(
         x=[trained, trained], y=[0, 1], name=plain(_("longest in training")), mode="lines", hoverinfo="skip",
-        line={"color": GREY[theme], "dash": "dot", "width": 2},
+        line={"color": GREY, "dash": "dot", "width": 2},
     )  # fmt: skip
     figure.update_layout(
         xaxis={"title": _("letters of the input"), "tickvals": list(lengths)},
@@ -140,4 +125,4 @@ def exact_by_length(
         inputs=inputs,
         seeds=seeds,
     )
-    return dressed(titled(figure, _("Inputs written without an error"), subtitle), theme, 340)
+    return dressed(titled(figure, _("Inputs written without an error"), subtitle), 340)

@@ -14,13 +14,13 @@ COLOURS = {"encoder": BLUE, "decoder": ORANGE}
 
 
 @plotly_figure
-def bias_by_distance(stack: str, distances: Sequence[str], bias: np.ndarray, *, theme: str = "light") -> Drawing:
+def bias_by_distance(stack: str, distances: Sequence[str], bias: np.ndarray) -> Drawing:
     """A row for each head, a column for each range of distances. distances: their names; bias: [head, range]."""
     values = np.asarray(bias, np.float32)
     most = max(float(np.abs(values).max(initial=0.0)), 1e-6)
     figure = Drawing()
     figure.add_heatmap(
-        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme, COLOURS[stack]), showscale=False,
+        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(COLOURS[stack]), showscale=False,
         xgap=1, ygap=1, customdata=[[f"{value:.3f}".replace("-", "−") for value in row] for row in values],
         hovertemplate=_("head %{y}, distance %{x}: %{customdata}") + "<extra></extra>",
     )  # fmt: skip
@@ -37,4 +37,4 @@ def bias_by_distance(stack: str, distances: Sequence[str], bias: np.ndarray, *, 
         most=f"{most:.2g}",
     )
     titled(figure, title, subtitle)
-    return dressed(figure, theme, 140 + 24 * len(values))
+    return dressed(figure, 140 + 24 * len(values))

@@ -27,20 +27,18 @@ def stream_figure(
     sublayers: Sequence[str],
     stack: str,
     equation: str = "LayerNorm(<i>x</i> + Sublayer(<i>x</i>))",
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Lengths of the vectors at every sub-layer, one line per quantity.
 
     lengths: quantity -> [sublayer], for those of QUANTITIES that this model has; sublayers: their names, in the order
     of the pass; stack: "encoder" or "decoder"; equation: of a sub-layer's output in this model.
     """
-    colour = SIDE[stack][theme]
+    colour = SIDE[stack]
     looks = {
-        "enters": (GREY[theme], "solid", "circle-open"),
+        "enters": (GREY, "solid", "circle-open"),
         "update": (colour, "dot", "triangle-up"),
         "sum": (colour, "solid", "circle"),
-        "normed": (INK[theme], "dash", "square"),
+        "normed": (INK, "dash", "square"),
     }
     figure, x = Drawing(), np.arange(len(sublayers))
     for name in (quantity for quantity in QUANTITIES if quantity in lengths):
@@ -55,18 +53,16 @@ def stream_figure(
     )  # fmt: skip
     label_axis(figure, "x", sublayers)
     titled(figure, _("Lengths along the stack"), equation)
-    return dressed(figure, theme, 430).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
+    return dressed(figure, 430).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
-def _cells(
-    figure: Drawing, labels: Sequence[str], columns: Sequence[str], theme: str, title: str, highest: int
-) -> Drawing:
+def _cells(figure: Drawing, labels: Sequence[str], columns: Sequence[str], title: str, highest: int) -> Drawing:
     """Layout shared by heatmaps with one row per token: axes, and a height that grows with the rows up to `highest`
     pixels."""
     rows = min(highest, 24 * max(14, len(labels)))
     label_axis(label_axis(figure, "y", labels, most=rows // 20), "x", columns)
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": title})
-    return dressed(figure, theme, 150 + rows)
+    return dressed(figure, 150 + rows)
 
 
 def _each(rows: Sequence[str], columns: int) -> list[list[str]]:
@@ -81,12 +77,7 @@ def vectors(lengths: Mapping[str, object]) -> tuple[list[str], str]:
 
 @plotly_figure
 def stream_heatmap(
-    lengths: Mapping[str, np.ndarray],
-    labels: Sequence[str],
-    sublayers: Sequence[str],
-    stack: str,
-    *,
-    theme: str = "light",
+    lengths: Mapping[str, np.ndarray], labels: Sequence[str], sublayers: Sequence[str], stack: str
 ) -> Drawing:
     """Lengths of every token's vector at every sub-layer; a slider chooses among QUANTITIES.
 
@@ -106,18 +97,16 @@ def stream_heatmap(
     for name, z in values.items():
         figure.add_frame(vector_name(name), [{"type": "heatmap", "z": z}])
     figure.add_heatmap(
-        z=values[first], zmin=0, zmax=most, colorscale=ramp(SIDE[stack], theme), colorbar=scale,
+        z=values[first], zmin=0, zmax=most, colorscale=ramp(SIDE[stack]), colorbar=scale,
         customdata=_each(numbered(labels), len(sublayers)), hovertemplate=hover + "<extra></extra>",
     )  # fmt: skip
     subtitle = "‖<i>v</i>‖ = √(Σ<sub>i</sub> <i>v</i><sub>i</sub><sup>2</sup>)"
     titled(slider(figure, _("vector"), start), _("Lengths, token by token"), subtitle)
-    return _cells(figure, labels, sublayers, theme, _("sub-layer"), 360)
+    return _cells(figure, labels, sublayers, _("sub-layer"), 360)
 
 
 @plotly_figure
-def share_heatmap(
-    shares: np.ndarray, labels: Sequence[str], parts: Sequence[str], stack: str, *, theme: str = "light"
-) -> Drawing:
+def share_heatmap(shares: np.ndarray, labels: Sequence[str], parts: Sequence[str], stack: str) -> Drawing:
     """The share of every part in every token's vector, in per cent: the stack's colour above 0, ink below. A row sums
     to 100%. Of at most MOST_NUMBERS tokens the numbers stand in the cells.
 
@@ -129,7 +118,7 @@ def share_heatmap(
     cells = [[[name, signed(share, 1)] for share in row] for name, row in zip(numbered(labels), values, strict=True)]
     hover = f"%{{customdata[0]}}<br>{_('part')} %{{x}}<br>{_('share')} %{{customdata[1]}}%<extra></extra>"
     figure.add_heatmap(
-        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme, SIDE[stack]), showscale=False,
+        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(SIDE[stack]), showscale=False,
         text=[[signed(share, 0) for share in row] for row in values],
         texttemplate="%{text}" if len(labels) <= MOST_NUMBERS else None, customdata=cells, hovertemplate=hover,
     )  # fmt: skip
@@ -142,4 +131,4 @@ def share_heatmap(
         ),
     }
     titled(figure, _("What made the vector"), translate(equations[stack]))
-    return _cells(figure, labels, parts, theme, _("part"), 960)
+    return _cells(figure, labels, parts, _("part"), 960)

@@ -10,9 +10,7 @@ from transformer.texts import _
 
 
 @plotly_figure
-def subset_bars(
-    names: Sequence[str], scores: Sequence[float], counts: Sequence[int], *, theme: str = "light"
-) -> Drawing:
+def subset_bars(names: Sequence[str], scores: Sequence[float], counts: Sequence[int]) -> Drawing:
     """One bar for each subset. scores: BLEU, 0 to 100; counts: sentences."""
     shown = [
         _("{name}<br>{count} sentences", name=plain(name), count=f"{count:,}")
@@ -21,16 +19,16 @@ def subset_bars(
     figure = Drawing()
     figure.add_bar(
         x=shown, y=list(scores), text=[f"{score:.1f}" for score in scores], textposition="outside",
-        marker={"color": [TEAL[theme], *[BLUE[theme]] * (len(shown) - 1)]}, cliponaxis=False,
+        marker={"color": [TEAL, *[BLUE] * (len(shown) - 1)]}, cliponaxis=False,
     )  # fmt: skip
     figure.update_layout(yaxis={"title": _("BLEU"), "rangemode": "tozero"}, showlegend=False)
     subtitle = _("all references, but for the second bar; purple: the whole test set")
-    return dressed(titled(figure, _("One test set, one model: BLEU of its parts"), subtitle), theme)
+    return dressed(titled(figure, _("One test set, one model: BLEU of its parts"), subtitle))
 
 
 @plotly_figure
 def training_cost(
-    names: Sequence[str], costs: Sequence[float], scores: Sequence[float], own: Sequence[bool], *, theme: str = "light"
+    names: Sequence[str], costs: Sequence[float], scores: Sequence[float], own: Sequence[bool]
 ) -> Drawing:
     """BLEU over floating-point operations, which have a logarithmic axis. own: the paper's models."""
     figure = Drawing()
@@ -43,7 +41,7 @@ def training_cost(
             places, labels = ["middle right"] * len(rows), [plain(row[0]) for row in rows]
         figure.add_scatter(
             x=[row[1] for row in rows], y=[row[2] for row in rows], text=labels, name=label,
-            mode="markers+text", textposition=places, marker={"color": colour[theme], "size": 12}, cliponaxis=False,
+            mode="markers+text", textposition=places, marker={"color": colour, "size": 12}, cliponaxis=False,
         )  # fmt: skip
     figure.update_layout(
         xaxis={
@@ -55,17 +53,12 @@ def training_cost(
         yaxis={"title": _("BLEU")},
     )
     subtitle = _("English-German, newstest2014, as the paper gives them")
-    return dressed(titled(figure, _("Table 2: BLEU against the cost of training"), subtitle), theme)
+    return dressed(titled(figure, _("Table 2: BLEU against the cost of training"), subtitle))
 
 
 @plotly_figure
 def variations(
-    names: Sequence[str],
-    values: Sequence[Sequence[float]],
-    verdicts: Sequence[str],
-    paper: Sequence[float | None],
-    *,
-    theme: str = "light",
+    names: Sequence[str], values: Sequence[Sequence[float]], verdicts: Sequence[str], paper: Sequence[float | None]
 ) -> Drawing:
     """A row for each variation; the first is the base. values: of the seeds, in percent. verdicts: how each
     compares with the paper: "same", "unclear", "other", or "" where it has no such row. paper: its change of BLEU,
@@ -73,12 +66,12 @@ def variations(
     figure = Drawing()
     rows = [plain(name) for name in names]
     means = [sum(seeds) / len(seeds) for seeds in values]
-    looks = {"same": BLUE[theme], "other": ORANGE[theme]}
-    colours = [looks.get(one, GREY[theme]) for one in verdicts]
+    looks = {"same": BLUE, "other": ORANGE}
+    colours = [looks.get(one, GREY) for one in verdicts]
     figure.add_scatter(
         x=means, y=rows, name=_("here"), mode="markers", marker={"size": 12, "color": colours},
         error_x={
-            "type": "data", "symmetric": False, "color": INK[theme],
+            "type": "data", "symmetric": False, "color": INK,
             "array": [max(seeds) - mean for seeds, mean in zip(values, means, strict=True)],
             "arrayminus": [mean - min(seeds) for seeds, mean in zip(values, means, strict=True)],
         },
@@ -91,7 +84,7 @@ def variations(
         textposition=["middle right" if change > 0 else "middle left" for change in changes],  # away from the line at 0
         marker={"size": 12, "symbol": "diamond", "color": [colours[at] for at in there]}, cliponaxis=False,
     )  # fmt: skip
-    line = {"type": "line", "y0": 0, "y1": 1, "yref": "y domain", "line": {"dash": "dot", "color": GREY[theme]}}
+    line = {"type": "line", "y0": 0, "y1": 1, "yref": "y domain", "line": {"dash": "dot", "color": GREY}}
     figure.update_layout(
         shapes=[{**line, "x0": means[0], "x1": means[0], "xref": "x"}, {**line, "x0": 0, "x1": 0, "xref": "x2"}],
         xaxis={"title": _("right outputs, %"), "domain": [0, 0.6]},
@@ -103,4 +96,4 @@ def variations(
         "left: here, mean and range of three runs; right: the paper's change of BLEU; dotted: the base; blue: as in "
         "the paper; orange: not; grey: unclear"
     )
-    return dressed(titled(figure, _("Table 3 in miniature: one change at a time"), subtitle), theme)
+    return dressed(titled(figure, _("Table 3 in miniature: one change at a time"), subtitle))

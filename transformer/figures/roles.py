@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import GREY, dressed, plain, titled
+from transformer.figures.style import DARK, GREY, ROLE, dressed, plain, titled
 from transformer.texts import _
-
-# Colours of frontend/src/headgrid/headgrid.css.
-ROLE = {
-    "previous": {"light": "#0b63b0", "dark": "#6db7ff"},
-    "same": {"light": "#4a7a1e", "dark": "#a3d977"},
-    "next": {"light": "#008299", "dark": "#4fd3e6"},
-    "predicted": {"light": "#7a2f8f", "dark": "#d795ea"},
-    "fed": {"light": "#b5490a", "dark": "#ff9e5e"},
-    "resting": {"light": "#7d8490", "dark": "#aab2bf"},
-    "punctuation": {"light": "#a3780a", "dark": "#ecc94b"},
-    "rarest": {"light": "#b0306a", "dark": "#ff8fb8"},
-    "broad": {"light": "#a0764e", "dark": "#d9b48f"},
-}
 
 
 def _apart(points: Sequence[Sequence[float]], first: int | None) -> list[bool]:
@@ -43,11 +30,9 @@ def heads_in_the_plane(
     roles: Sequence[str | None],
     names: Sequence[str],
     chosen: int | None,
-    *,
-    theme: str = "light",
 ) -> Drawing:
-    """points: [head, 2]; places: layer and head of each, from 1; roles: of `ROLE`, None: no role; names: the roles in
-    words."""
+    """points: [head, 2]; places: layer and head of each, from 1; roles: of `style.ROLE`, None: no role; names: the
+    roles in words."""
     figure = Drawing()
     apart = _apart(points, chosen)
     figure.add_scatter(
@@ -61,7 +46,7 @@ def heads_in_the_plane(
         hovertemplate="%{hovertext}<extra></extra>",
         marker={
             "size": [18 if index == chosen else 12 for index in range(len(points))],
-            "color": [ROLE[role][theme] if role else GREY[theme] for role in roles],
+            "color": [ROLE[role] if role else GREY for role in roles],
             "symbol": ["circle" if role else "circle-open" for role in roles],
         },
     )  # fmt: skip
@@ -74,7 +59,7 @@ def heads_in_the_plane(
         "the axes have no meaning; 1.2: layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence "
         "between their rows (Clark et al. 2019)"
     )
-    figure = dressed(titled(figure, title, subtitle), theme)
-    for name, colours in figure.meta["palette"].items():
-        colours += [role[name] for role in ROLE.values()]
+    figure = dressed(titled(figure, title, subtitle))
+    figure.meta["palette"]["light"] += ROLE.values()
+    figure.meta["palette"]["dark"] += [DARK[colour] for colour in ROLE.values()]
     return figure

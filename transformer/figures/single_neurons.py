@@ -30,8 +30,6 @@ def strongest(
     kind: str = "relu",
     gated: bool = False,
     biases: bool = True,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """The strongest neurons at a token, the first on the left: a bar for the activation, a mark for the length added.
 
@@ -43,10 +41,10 @@ def strongest(
     opacity = [1.0 if chosen == neuron or chosen not in neurons else 0.45 for neuron in neurons]
     hover = _("neuron %{customdata}<br>%{fullData.name} %{y:.3f}") + "<extra></extra>"
     figure.add_bar(x=indices, y=activation, name=_("activation"), customdata=shown,
-                   marker={"color": COLOURS[stack][theme], "opacity": opacity}, hovertemplate=hover)  # fmt: skip
+                   marker={"color": COLOURS[stack], "opacity": opacity}, hovertemplate=hover)  # fmt: skip
     figure.add_scatter(x=indices, y=contribution, mode="markers", name=_("length added"), customdata=shown,
-                       marker={"symbol": "diamond", "size": 12, "color": INK[theme],
-                               "line": {"width": 2, "color": PAPER[theme]}}, hovertemplate=hover)  # fmt: skip
+                       marker={"symbol": "diamond", "size": 12, "color": INK,
+                               "line": {"width": 2, "color": PAPER}}, hovertemplate=hover)  # fmt: skip
     low = min(0.0, float(np.min(activation, initial=0)))
     high = float(np.max((activation, contribution), initial=0)) or 1.0
     figure.update_layout(
@@ -64,7 +62,7 @@ def strongest(
         function=inner,
     )
     titled(figure, _("Strongest neurons at “{token}”", token=short(token)), subtitle)
-    return dressed(figure, theme, 250).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
+    return dressed(figure, 250).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
 @plotly_figure
@@ -76,8 +74,6 @@ def vocabulary(
     neuron: int,
     stack: str,
     tied: bool = True,
-    *,
-    theme: str = "light",
 ) -> Drawing:
     """Bars of the pieces a neuron promotes most, in its stack's colour, and then of those it suppresses most, in ink.
 
@@ -85,7 +81,7 @@ def vocabulary(
     each is from the mean over the vocabulary; all [piece]. neuron counts from 0; tied: as in `with_table`.
     """
     figure = Drawing()
-    colours = [(COLOURS[stack] if score > 0 else INK)[theme] for score in scores]
+    colours = [COLOURS[stack] if score > 0 else INK for score in scores]
     numbers = zip(pieces, scores.tolist(), deviations.tolist(), strict=True)
     about = [[plain(piece), signed(score, 3), signed(deviation, 1)] for piece, score, deviation in numbers]
     figure.add_bar(x=scores, y=np.arange(len(labels)), orientation="h", marker={"color": colours}, customdata=about,
@@ -98,7 +94,7 @@ def vocabulary(
     figure.update_layout(
         hovermode="closest",
         bargap=0.25,
-        shapes=[vertical_line(GREY[theme])],
+        shapes=[vertical_line(GREY)],
         xaxis={"title": _("score s"), "range": [-reach, reach], "nticks": 7},
         yaxis={
             "title": {"text": _("word piece"), "standoff": 12},
@@ -111,18 +107,12 @@ def vocabulary(
         _("<i>s</i> = E<i>w<sub>i</sub></i>, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"), tied, False
     )
     titled(figure, _("What the output of neuron {neuron} points to", neuron=f"{neuron + 1:,}"), subtitle)
-    return dressed(figure, theme, 72 + 22 * len(labels))
+    return dressed(figure, 72 + 22 * len(labels))
 
 
 @plotly_figure
 def silent(
-    never: Mapping[str, np.ndarray],
-    always: Mapping[str, np.ndarray],
-    neurons: int,
-    threshold: float,
-    tokens: str = "",
-    *,
-    theme: str = "light",
+    never: Mapping[str, np.ndarray], always: Mapping[str, np.ndarray], neurons: int, threshold: float, tokens: str = ""
 ) -> Drawing:
     """For each layer, how many neurons never and how many always fire over many sentences; "encoder" and "decoder" ->
     [layer], whole numbers. neurons: d_ff; tokens: what was counted, in words, for the subtitle."""
@@ -131,8 +121,8 @@ def silent(
     for index, stack in enumerate(COLOURS):
         for name, counts, pattern in ((_("never"), never[stack], ""), (_("always"), always[stack], "/")):
             figure.add_bar(x=np.arange(1, len(counts) + 1), y=counts, name=f"{stack_name(stack)}, {name}",
-                           marker={"color": COLOURS[stack][theme], "pattern": {"shape": pattern, "fillmode": "replace"},
-                                   "line": {"color": COLOURS[stack][theme], "width": 1.5}},
+                           marker={"color": COLOURS[stack], "pattern": {"shape": pattern, "fillmode": "replace"},
+                                   "line": {"color": COLOURS[stack], "width": 1.5}},
                            text=[f"{count:,}" if count else "" for count in counts.tolist()], textposition="outside",
                            textangle=0, cliponaxis=False, constraintext="none",
                            offsetgroup="always" if pattern else "never",
@@ -155,4 +145,4 @@ def silent(
         tokens=plain(tokens),
     )
     titled(figure, _("Neurons that never fire, and that always fire"), subtitle)
-    return dressed(figure, theme, 330)
+    return dressed(figure, 330)

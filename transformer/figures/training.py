@@ -10,7 +10,7 @@ from transformer.texts import _
 
 
 @plotly_figure
-def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light") -> Drawing:
+def training_curve(rows: Sequence[Mapping[str, str]]) -> Drawing:
     """Loss in nats per target token (left axis) and BLEU (right axis) over the step.
 
     rows: of training.csv, names to text; empty fields are not drawn, and a column without values has no line and no
@@ -32,7 +32,7 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light") -
         steps, values = column(name)
         if steps:
             drawn.append(axis)
-            line = {"color": colour[theme], "dash": dash}
+            line = {"color": colour, "dash": dash}
             figure.add_scatter(x=steps, y=values, name=label, yaxis=axis, mode="lines+markers", line=line)
     figure.update_layout(
         xaxis={"title": _("training step")},
@@ -41,8 +41,8 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light") -
     if "y2" in drawn:
         figure.update_layout(
             yaxis2={
-                "title": {"text": _("BLEU: higher is better"), "font": {"color": TEAL[theme]}},
-                "tickfont": {"color": TEAL[theme]},
+                "title": {"text": _("BLEU: higher is better"), "font": {"color": TEAL}},
+                "tickfont": {"color": TEAL},
                 "overlaying": "y",
                 "side": "right",
                 "rangemode": "tozero",
@@ -52,4 +52,4 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light") -
             }
         )
     subtitle = _("loss: mean cross-entropy in nats per target token; the training loss includes dropout")
-    return dressed(titled(figure, _("Training"), subtitle), theme)
+    return dressed(titled(figure, _("Training"), subtitle))

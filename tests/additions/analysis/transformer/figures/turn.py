@@ -12,10 +12,10 @@ from transformer.texts import _
 
 
 @plotly_figure
-def turned_bars(tokens: Sequence[str], cosines: np.ndarray, *, theme: str = "light") -> Drawing:
+def turned_bars(tokens: Sequence[str], cosines: np.ndarray) -> Drawing:
     """tokens, cosines: [token]."""
     figure = Drawing()
-    figure.add_bar(x=np.arange(len(tokens)), y=cosines, marker={"color": BLUE[theme]}, hovertemplate="%{y:.3f}")
+    figure.add_bar(x=np.arange(len(tokens)), y=cosines, marker={"color": BLUE}, hovertemplate="%{y:.3f}")
     figure.update_layout(yaxis={"title": _("cosine")})
     title, subtitle = _("How far the encoder turns each token"), _("cosine of the vectors before and after")
-    return dressed(titled(label_axis(figure, "x", tokens), title, subtitle), theme)
+    return dressed(titled(label_axis(figure, "x", tokens), title, subtitle))
