@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
+from transformer.files import write_whole
 from transformer.interventions.sets import Interventions
 from transformer.texts import N_, UserError, _, nearest, translate
 from transformer.training.data import DataError, Pair, read_pairs
@@ -163,6 +164,23 @@ def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> No
         metavar="NAME_OR_PATH",
         help=_("name of a bundled model, e.g. en-de, or a folder"),
     )
+
+
+def add_json(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--json", type=Path, metavar="FILE", help=text)
+
+
+def write_json(options: argparse.Namespace, text: str) -> None:
+    """Write the text to the file of --json, if there is one. Raises OSError."""
+    if options.json:
+        write_whole(options.json, (text + "\n").encode())
+
+
+def show_progress(done: int, total: int) -> bool:
+    """Count in a terminal; True: go on."""
+    if sys.stderr.isatty():
+        print(f"\r{done} / {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
+    return True
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
