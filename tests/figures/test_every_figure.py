@@ -6,6 +6,7 @@ import importlib
 import json
 import pkgutil
 import re
+from collections.abc import Iterator, Mapping
 from functools import partial
 from inspect import getmembers, isfunction
 from pathlib import Path
@@ -50,15 +51,22 @@ KINDS = {kind: f"¤{kind}" for kind in complexity.STROKES}
 COUNTS = {kind: [1, 2, 3] for kind in complexity.STROKES}
 SIZES = {"n": 12, "d": 256, "kernel": 3, "window": 5}
 BOTH = {"encoder": np.array([1, 0]), "decoder": np.array([2, 3])}
-FORMULA = {"softmax", "tanh", "cos", "sin", "model", "swish", "source"}  # words of formulas, for every language
-MARKUP, WORD = re.compile("<[^>]*>|[A-Z]\\w+"), re.compile("[a-z]{3,}")
+# Words of formulas, which are the same in every language.
+FORMULA = {"softmax", "tanh", "cos", "sin", "model", "LayerNorm", "Sublayer", "ReLU", "GELU", "swish", "source"}
+MARKUP, WORD = re.compile("<[^>]*>"), re.compile("[A-Za-z]{3,}")
 
 
-class Marked(dict[str, str]):
+class Marked(Mapping[str, str]):
     """Translations that mark every text."""
 
-    def get(self, text: str, default: object = None) -> Any:
+    def __getitem__(self, text: str) -> str:
         return f"¤{text}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 def ramp(*shape: int) -> np.ndarray:
@@ -164,7 +172,7 @@ def texts_of(figure: go.Figure) -> list[str]:
 
 @pytest.mark.parametrize("make", FIGURES, ids=lambda make: make.func.__name__)
 def test_every_figure_has_its_texts_in_both_themes_and_any_language(make: partial[go.Figure]) -> None:
-    for theme in ("light", "dark"):
+    for theme, other in (("light", "dark"), ("dark", "light")):
         figure = make(theme=theme)
         sent = drawing(make.func)(*make.args, **make.keywords, theme=theme).to_json()
         assert json.loads(sent) == json.loads(figure.to_json())  # what plotly checked is what pages send
@@ -177,6 +185,7 @@ def test_every_figure_has_its_texts_in_both_themes_and_any_language(make: partia
         )
         drawn = json.loads(figure.update_layout(meta=None).to_json())
         shown = json.dumps([drawn["data"], drawn["layout"]])
+        assert not [colour for colour in PALETTE if f'"{colour_in(other, colour)}"' in shown]
         assert not re.search("<b>x|<i>mine", shown)  # a token or a name of a model never becomes markup
     with in_language(Language("zz", Marked())):
         figure = make()
