@@ -635,10 +635,7 @@ class Pretrained:
         if not keys:
             return out
         lengths = [(len(numbered[key]), len(numbered[key])) for key in keys]
-        groups = bucket(lengths, max(1, batch_tokens // beam), None)
-        if interventions:
-            groups = [same for rows in groups for same in _of_one_length(rows, lengths)]
-        for rows in groups:
+        for rows in bucket(lengths, max(1, batch_tokens // beam), None, alike=bool(interventions)):
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
             forced = [begun[keys[row]] for row in rows]
             found = self._search(batch, beam, alpha, longest, tap, forced, sample, n)
@@ -987,14 +984,6 @@ def _check_search(beam: int, alpha: float | None, sample: Sampling | None, n: in
     expect(sample, (Sampling, type(None)), "sample", Text("a Sampling, or None"))
     if sample is not None and beam > 1:
         raise UserError("sampling has no beams; give beam=1, or no sample")
-
-
-def _of_one_length(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """The same rows in groups of equal source length."""
-    groups: dict[int, list[int]] = {}
-    for row in rows:
-        groups.setdefault(lengths[row][0], []).append(row)
-    return list(groups.values())
 
 
 def available() -> dict[str, Path]:

@@ -59,8 +59,8 @@ def name_of(head: Head) -> str:
 def sub_layers(config: ModelConfig) -> dict[str, list[Skip]]:
     """Every sub-layer, and every layer with all of its sub-layers, by name: "decoder.2.cross", "decoder.2"."""
     found: dict[str, list[Skip]] = {}
-    for stack, layers in zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True):
-        for layer in range(layers):
+    for stack in STACKS:
+        for layer in range(layers_of(config, stack)):
             parts = [Skip(stack, layer, part) for part in SUB_LAYERS[stack]]
             found |= {part.value: [part] for part in parts} | {f"{stack}.{layer + 1}": parts}
     return found
@@ -120,7 +120,7 @@ class Remembered(nn.Module):
 
 def _unchanged(parts: Sequence[Head | Skip], config: ModelConfig) -> list[tuple[str, int]]:
     """The stack and number of every layer whose output is the same with and without these parts."""
-    first = dict(zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True))
+    first = {stack: layers_of(config, stack) for stack in STACKS}
     for part in parts:
         stack, layer = (
             (part.stack, part.layer) if isinstance(part, Skip) else (STACKS[part[0] != "encoder_self"], part[1])

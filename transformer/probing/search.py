@@ -256,7 +256,7 @@ def search_neuron(
     if stack not in STACKS:
         raise SearchError("unknown stack {kind!r}; choose {names}", kind=stack, names=any_of(STACKS, stack))
     config = model.config
-    _check_index(layer, config.encoder_layers if stack == "encoder" else config.decoder_layers, "layer")
+    _check_index(layer, layers_of(config, stack), "layer")
     _check_index(neuron, config.d_ff, "neuron")
     side, name = ("source" if stack == "encoder" else "fed"), f"{stack}_ff.activation"
     collected, wanted = into or Collected(), _pattern(word)
