@@ -72,10 +72,7 @@ def test_the_models_own_function_is_bold(kind: str) -> None:
     assert first.name.endswith(", this model") and not second.name.endswith(", this model")
     assert {first.name.split(",")[0], second.name, third.name} == set(feedforward.NAMES.values())
     assert len({first.line.dash, second.line.dash, third.line.dash}) == 3
-    assert first.line.width > second.line.width and (first.line.color, second.line.color) == (
-        BLUE["light"],
-        INK["light"],
-    )
+    assert first.line.width > second.line.width and (first.line.color, second.line.color) == (BLUE, INK)
     assert (first.yaxis, derivative.yaxis, rug.yaxis) == ("y", "y2", "y3") and first.line.dash == "solid"
     assert list(rug.x) == [-1.5, -0.5, 1.0] and rug.name == "3 of 1,280 pre-activations"
     assert "equation 2" in figure.layout.title.subtitle.text
