@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import torch
 import torch.nn.functional as F
 
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.constraints import FREE
 from transformer.checkpoints.folder import (
@@ -788,7 +788,7 @@ class Pretrained:
         pairs: Sequence[tuple[str, str]],
         keep: Sequence[str] | str = ("cross.weights",),
         batch_tokens: int = 1000,
-        progress: Callable[[int, int], bool] = lambda done, total: True,
+        progress: Progress = lambda done, total: True,
     ) -> list[Kept]:
         """Chosen tensors of many sentence pairs with their given targets, in padded batches.
 
@@ -807,8 +807,7 @@ class Pretrained:
         for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
             kept = trace_batch(self.model, [numbered[row] for row in rows], keep)
             found |= dict(zip(rows, kept, strict=True))
-            if not progress(len(found), len(pairs)):
-                raise Stopped
+            tell(progress, len(found), len(pairs))
         return [found[row] for row in range(len(numbered))]
 
     def trace_many(self, pairs: Iterable[tuple[str, str | None]], batch_tokens: int = 1000) -> Iterator[Trace]:

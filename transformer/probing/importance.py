@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.attribution.gradients import differentiable, gradients_of
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference import reference
 from transformer.inference.drafts import BATCH, Ids
 from transformer.inference.pretrained import Pretrained
@@ -37,7 +37,6 @@ METRICS = ("bleu", "exact")
 MOST_REMEMBERED = 300_000_000  # bytes of matrices that `without` keeps for further calls
 ENOUGH = 0.9  # of the score of all heads, with which a pruned model still counts as whole
 Head = tuple[str, int, int]  # kind of attention, layer and head from 0
-Progress = Callable[[int, int], bool]
 
 
 def all_heads(config: ModelConfig) -> list[Head]:
@@ -284,8 +283,7 @@ def effects(
             low, high = _interval(model, written, after, references)
             effect = replace(effect, score=_score(model, after, references) - whole, low=low, high=high)
         found[name] = effect
-        if not progress(len(found), len(groups)):
-            raise Stopped
+        tell(progress, len(found), len(groups))
     return found
 
 
@@ -349,8 +347,7 @@ def pruning_curve(
     for count in counts:
         changed = without(model, order[:count], seen=seen)
         scores.append(_score(model, [one.text for one in changed.translate_all(sources)], references))
-        if not progress(len(scores), len(counts)):
-            raise Stopped
+        tell(progress, len(scores), len(counts))
     return Curve(tuple(len(order) - count for count in counts), tuple(scores))
 
 

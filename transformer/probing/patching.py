@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.interventions.sets import SUB_LAYERS, layers_of
@@ -38,7 +38,7 @@ def recovery(
     places: Sequence[Place],
     step: int,
     token: int,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     other_step: int | None = None,
 ) -> Recovery:
     """Patch each place alone, those of one layer in one batch, which begins with that layer.
@@ -85,8 +85,7 @@ def recovery(
             for index, one in zip(some, network.project(outputs).double().log_softmax(-1)[:, token], strict=True):
                 found[index] = float(one)
             done += len(some)
-            if not progress(done, total):
-                raise Stopped
+            tell(progress, done, total)
     return Recovery(ends[0], ends[1], tuple((one - ends[0]) / (ends[1] - ends[0]) for one in found))
 
 
