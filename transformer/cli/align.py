@@ -273,15 +273,9 @@ def run(options: argparse.Namespace) -> int:
     if options.gold:
         raise common.CommandError("--gold needs --score; give both, or neither")
     reverse, source = reverse_of(model, options), chosen(model, options)
-    print(
-        _(
-            "links from {place}, {measure}, reading {reading}",
-            place=place_of(source),
-            measure=source.measure,
-            reading=source.reading,
-        ),
-        file=sys.stderr,
-    )
+    text = _("links from {place}, {measure}, reading {reading}",
+             place=place_of(source), measure=source.measure, reading=source.reading)  # fmt: skip
+    common.complain(text)
     if corpus is not None:
         return over_corpus(model, reverse, source, corpus, options)
     status = 0
