@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components import headgrid, task
+from pages.components.one_head import kind_names
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
@@ -75,18 +76,11 @@ def fitting(model: Pretrained, trace: Trace) -> str:
 def second_pair(frame: PageFrame, trace: Trace, name: str, label: str) -> tuple[str, str]:
     """The fields of a second sentence, which begins with one word of A exchanged, and of its translation, "" for the
     model's own. name: of the option of the first; "_target" follows in that of the other."""
-    options, key = frame.options, f"attribution_{name}"
-    start = fitting(frame.model, trace)
-    text = options.typed(name, start, 400)
-    if frame.page_changed or st.session_state.get(key) != text:
-        st.session_state[key] = text
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
-        st.text_input(
-            label, key=key, max_chars=400, on_change=lambda: options.report(name, st.session_state[key] or " ", start)
-        )
+        text = frame.options.prefilled(name, label, fitting(frame.model, trace), 400)
     with right:
-        target = options.text(f"{name}_target", _("Its translation (empty: the model's)"), 400)
+        target = frame.options.text(f"{name}_target", _("Its translation (empty: the model's)"), 400)
     return text, target.strip()
 
 
@@ -235,11 +229,6 @@ def _cell(value: float, tone: str, says: str) -> dict[str, Any]:
 
 def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
     config = frame.model.config
-    titles = {
-        "encoder_self": _("Encoder self-attention"),
-        "decoder_self": _("Decoder self-attention"),
-        "cross": _("Cross-attention"),
-    }
     panels: list[dict[str, Any]] = []
     rows: list[list[Any]] = [["kind", "layer", "head", "recovery"]]
     place, best, _value = _strongest(found.heads, config.heads)
@@ -260,7 +249,7 @@ def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
         panels.append(
             {
                 "kind": kind,
-                "title": titles[kind],
+                "title": kind_names()[kind],
                 "rows": [str(layer + 1) for layer in range(len(cells))],
                 "columns": [*(str(head + 1) for head in range(config.heads)), _("mean"), _("all")],
                 "cells": cells,
@@ -327,10 +316,8 @@ def _draw(
         key,
         region,
         panels,
-        [],
-        marked,
-        lambda place: None,
         ["headscope", key.replace("_", "-"), frame.model.name, donor.target_out_labels[step]],
         [region, donor.source_text],
         rows,
+        chosen=marked,
     )

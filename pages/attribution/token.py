@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.attribution.heading import choose_step, method_names, of_all_steps
 from pages.components import figure, headgrid, saving, task
+from pages.components.one_head import head_names, head_of
 from pages.components.sentences import paragraph, point
 from pages.components.stored import stored
 from pages.components.translation import table
@@ -27,7 +28,6 @@ from transformer.attribution.one_token import CURVES, RANDOM, Attributed, add_ro
 from transformer.checkpoints.folder import ATTRIBUTIONS
 from transformer.figures import attribution as figures
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.sets import layers_of
 from transformer.text.tokenizer import PIECE_MARK
 from transformer.texts import _
 from transformer.tracing.trace import Trace
@@ -212,9 +212,6 @@ def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, s
         "attribution_taus",
         title,
         [panel],
-        [],
-        None,
-        lambda place: None,
         ["agreement", trace.checkpoint, trace.target_out_labels[step]],
         [
             _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
@@ -226,13 +223,7 @@ def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, s
 
 def _choose_head(frame: PageFrame) -> Head | None:
     """One head whose weights stand above the methods; none if the model's decoder has no attention."""
-    config = frame.model.config
-    heads = {
-        f"{kind}.{layer + 1}.{number + 1}": Head(kind, layer, number)
-        for kind in ("cross", "decoder_self")
-        for layer in range(layers_of(config, kind))
-        for number in range(config.heads)
-    }
+    heads = {name: Head(*head_of(name)) for name in head_names(frame.model.config, ("cross", "decoder_self"))}
     if not heads:
         return None
     default = next(name for name, head in reversed(heads.items()) if head.kind == next(iter(heads.values())).kind)
@@ -353,9 +344,6 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
         "attribution_grid",
         _("What every method says the token rests on: methods down, tokens across"),
         panels,
-        [],
-        None,
-        lambda place: None,
         ["attribution", trace.checkpoint, trace.target_out_labels[step]],
         [
             _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),

@@ -34,6 +34,7 @@ from transformer.view.state import View, view_from_browser
 
 KEY = "lab"
 PANES = ("after", "before", "difference")
+OPTIONS = ("pane", "row")
 
 _picture = st.components.v2.component("headscope.lab", js=script("lab"), css=style("lab"))
 _before = st.components.v2.component("headscope.lab_before", js=script("feed"))

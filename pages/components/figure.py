@@ -10,15 +10,14 @@ from typing import Any, ParamSpec
 
 import streamlit as st
 
+from pages.components.live_picture import for_browser
 from pages.components.saving import describe_trace
-from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import translated
 from transformer.figures.drawing import Drawing, drawing
 from transformer.texts import reader_language
 from transformer.tracing.trace import TracedPair
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 Arguments = ParamSpec("Arguments")
 
@@ -97,7 +96,6 @@ def draw(
     on_pick: called with the index of the clicked point, bar or heatmap column, before the page runs again.
     Returns the frame a person chose in the browser, or None.
     """
-    state = current_state()
     reported = st.session_state.get(f"figure_{key}")
     if reported is not None and reported.get("frame") is not None:
         start = None
@@ -108,13 +106,12 @@ def draw(
     data = {
         "figure": figure.text,
         "name": name,
-        "big": bool(state and state.view.big),
         "start": start,
         "pick": on_pick is not None,
         "first": first,
         "about": about,
         "told": None if trace is None else describe_trace(trace),
-        "texts": browser_texts("figure"),
+        **for_browser("figure"),
     }
 
     def picked() -> None:

@@ -1,4 +1,5 @@
-"""Pictures that a browser with the engine draws by itself: frontend/src/live/view.js is their other side."""
+"""What pictures are sent, and what those report that a browser with the engine draws by itself
+(frontend/src/live/view.js)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,15 @@ from typing import Any
 import streamlit as st
 
 from pages.frame.frame import PageFrame
+from pages.frame.state import current_state
 from transformer.view.languages import browser_texts
+
+
+def for_browser(entry: str) -> dict[str, Any]:
+    """What every picture is sent: whether the viewer has big text, and its texts. entry: the folder of its script in
+    frontend/src."""
+    state = current_state()
+    return {"big": state is not None and state.view.big, "texts": browser_texts(entry)}
 
 
 def chosen(key: str, frame: PageFrame) -> Mapping[str, Any]:
@@ -26,6 +35,5 @@ def sent(frame: PageFrame, entry: str, state: Mapping[str, Any], numbers: Mappin
         "state": state,
         "revision": frame.state.revision,
         "numbers": numbers,
-        "big": frame.state.view.big,
-        "texts": browser_texts(entry),
+        **for_browser(entry),
     }

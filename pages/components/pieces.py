@@ -8,6 +8,11 @@ from transformer.inference.pretrained import Pretrained, readable
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, AnyTokenizer
 
 
+def numbered(labels: Sequence[str], between: str = " · ") -> list[str]:
+    """Labels with their position, counted from 1, because tokens repeat."""
+    return [f"{position}{between}{label}" for position, label in enumerate(labels, 1)]
+
+
 def typed_ids(tokenizer: AnyTokenizer, typed: str) -> list[int]:
     """Ids of what a person typed as one token; a token that is only a piece mark counts only where it stands alone."""
     ids = tokenizer.encode(typed)

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 import torch
 
+from pages.components.live_picture import for_browser
 from pages.components.sentences import controls_and_picture, point
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
@@ -23,7 +24,6 @@ from transformer.texts import _
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 OPTIONS = ("beams", "alpha", "node")
 KEY = "beam"
@@ -196,8 +196,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 "node": {"step": number, "rank": rank},
                 **payload.attention(model, source, tree.ids(number, rank), number, limit),
                 **payload.caption(trace),
-                "big": frame.state.view.big,
-                "texts": browser_texts("beam"),
+                **for_browser("beam"),
             },
             on_node_change=pick,
             on_alpha_change=slide,

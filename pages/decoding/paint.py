@@ -11,6 +11,8 @@ import streamlit as st
 from torch import Tensor
 
 from pages.components.descriptions import heads_in_words
+from pages.components.live_picture import for_browser
+from pages.components.pieces import numbered
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import apart, cut_off, words_of, words_row
 from pages.decoding import payload
@@ -28,7 +30,6 @@ from transformer.texts import _
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 OLDER = ("paint_layer", "paint_head")  # of links from before several heads could be chosen
 OPTIONS = ("paint_kind", "paint_heads", "paint_row", "paint_span", "paint", *OLDER)
@@ -196,13 +197,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         kind = str(options.segment("paint_kind", _("Attention"), tuple(kinds), "cross", kinds.__getitem__))
     with columns[1]:
         labels = own.target_out_labels
-        start = min(2, len(labels))
-        row = int(
-            options.choose(
-                "paint_row", _("Step that predicts"), range(1, len(labels) + 1), start,
-                lambda one: f"{one}: {labels[one - 1]}",
-            )
-        ) - 1  # fmt: skip
+        start = min(1, len(labels) - 1)
+        row = options.index("paint_row", _("Step that predicts"), numbered(labels, ": "), start)
     with columns[2]:
         spans = {"step": _("this step"), "later": _("this step and all later")}
         later = options.segment("paint_span", _("Applies to"), tuple(spans), "later", spans.__getitem__) == "later"
@@ -287,8 +283,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 "chosen": [f"{layer + 1}.{head + 1}" for layer, head in heads.chosen],
                 "said": said,
                 **payload.caption(trace, "paint", kind, f"step{row + 1}"),
-                "big": frame.state.view.big,
-                "texts": browser_texts("paint"),
+                **for_browser("paint"),
             },
             on_weights_change=paint,
             on_heads_change=choose,

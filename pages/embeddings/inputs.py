@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
-from pages.components.pieces import shown
+from pages.components.pieces import numbered, shown
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
@@ -39,11 +39,6 @@ def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
     if side == "source":
         return trace.source_ids, trace.source_labels
     return trace.target_out_ids, trace.target_out_labels
-
-
-def numbered(labels: Sequence[str]) -> list[str]:
-    """Labels with their position, counted from 1, because tokens repeat."""
-    return [f"{position} · {label}" for position, label in enumerate(labels, 1)]
 
 
 def side_name(side: str) -> str:
@@ -220,14 +215,9 @@ def _chosen(frame: PageFrame, trace: Trace, columns: Sequence[DeltaGenerator]) -
         # The longest word of the sentence is usually a content word.
         none = _specials(frame.model)
         start = max(range(len(ids)), key=lambda index: (ids[index] not in none) * len(labels[index]))
-    choices = numbered(labels)
     with middle:
-        token = int(
-            frame.options.choose(
-                "token", name, range(1, len(ids) + 1), start + 1, lambda position: choices[position - 1]
-            )
-        )
-    return ids[token - 1], labels[token - 1], side
+        token = frame.options.index("token", name, numbered(labels), start)
+    return ids[token], labels[token], side
 
 
 @shared()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components import figure
+from pages.components.pieces import numbered
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.components.translation import table
 from pages.embeddings.inputs import choose_stack, stack_labels
@@ -26,16 +27,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         stack = choose_stack(options)
     names, labels = sublayer_names(sublayers(trace, stack)), stack_labels(trace, stack)
     with second:
-        number = int(
-            options.choose("sublayer", _("Sub-layer"), range(1, len(names) + 1), 1, lambda one: names[one - 1])
-        ) - 1  # fmt: skip
+        number = options.index("sublayer", _("Sub-layer"), names)
     with third:
-        token = int(
-            options.choose(
-                "token", _("Token"), range(1, len(labels) + 1), min(2, len(labels)),
-                lambda one: f"{one}: {labels[one - 1]}",
-            )
-        ) - 1  # fmt: skip
+        token = options.index("token", _("Token"), numbered(labels, ": "), min(1, len(labels) - 1))
     left = left_of_x(trace, stack)
     found = normed(trace, frame.model.model, stack, number, token)
     with head:

@@ -77,7 +77,7 @@ def _choose_step(trace: Trace, options: Options, start: int = 0) -> int:
     pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
     names = [f"{position} · {fed} → {out}" for position, (fed, out) in enumerate(pairs, 1)]
     label = _("Step: fed → predicted") if trace.own else _("Step: fed → given target")
-    return int(options.choose("step", label, range(1, len(names) + 1), start + 1, lambda step: names[step - 1])) - 1
+    return options.index("step", label, names, start)
 
 
 def _pick(options: Options) -> Callable[[int], None]:

@@ -7,8 +7,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.components import figure
 from pages.components.descriptions import stack_name, sub_layer_equation
+from pages.components.pieces import numbered
 from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
-from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
+from pages.embeddings.inputs import choose_stack, stack_labels, thinned
 from pages.frame.frame import PageFrame
 from pages.runtime.texts import translated
 from transformer.analysis.residual import Parts, Stream, decompose, stream

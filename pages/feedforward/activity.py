@@ -114,7 +114,7 @@ def _is_number(value: object) -> bool:
     return type(value) is int and 0 <= value < 10**6
 
 
-def draw(frame: PageFrame) -> None:
+def draw(frame: PageFrame, trace: Trace | None) -> None:
     """The map of active neurons with its threshold, and the numbers of one layer."""
     _merge_browser(frame)
     options, config = frame.options, frame.model.config
@@ -128,5 +128,5 @@ def draw(frame: PageFrame) -> None:
         ),
         "panel": PANEL_FEW if options.is_open(PANEL_FEW) else "",
     }
-    counted = None if frame.trace is None else numbers(frame.trace, config)
+    counted = None if trace is None else numbers(trace, config)
     _picture(key=KEY, data=sent(frame, "feedforward", state, counted), on_state_change=lambda: None)

@@ -14,7 +14,8 @@ from pages.components.descriptions import stack_name, sub_layer
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
-from pages.frame.state import current_state, max_tokens, store_state
+from pages.frame.options import show_value
+from pages.frame.state import add_notices, current_state, max_tokens, store_state
 from pages.runtime.job import JobQueue
 from pages.runtime.session import from_session
 from pages.runtime.shared import identity
@@ -103,9 +104,8 @@ def _chosen_layers(stack: str) -> None:
     if state is not None:
         others = [switch for switch in state.switches.switches if isinstance(switch, Skip) and switch.stack != stack]
         picked = st.session_state[f"feedforward_skip_{stack}"]
-        wrong = _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
-        if wrong:
-            store_state(replace(state, notices=(*state.notices, wrong)))
+        if wrong := _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked]):
+            add_notices(wrong)
 
 
 def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
@@ -115,8 +115,7 @@ def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
     labels = dict(zip(map(str, skips), _names(skips), strict=True))
     out = [str(skip) for skip in skips if skip in switches.switches]
     key = f"feedforward_skip_{stack}"
-    if frame.page_changed or st.session_state.get(key) != out:
-        st.session_state[key] = out
+    show_value(key, out, frame.page_changed)
     st.pills(
         _("Leave out sub-layers of the encoder") if stack == "encoder" else _("Leave out sub-layers of the decoder"),
         list(labels),
@@ -176,9 +175,8 @@ def _list_error(key: str) -> str:
 def _silence_by_button(stack: str, layer: int, neurons: list[int]) -> None:
     """Silence neurons by a button; they replace a list that cannot be read."""
     st.session_state.pop(_field(stack, layer), None)
-    wrong, state = _silence(stack, layer, neurons), current_state()
-    if wrong and state is not None:
-        store_state(replace(state, notices=(*state.notices, wrong)))
+    if wrong := _silence(stack, layer, neurons):
+        add_notices(wrong)
 
 
 def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.components import figure, task
 from pages.components.descriptions import row_caution, with_table
-from pages.components.pieces import shown
+from pages.components.pieces import numbered, shown
 from pages.components.probing import pairs_of
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels, percent, sides
@@ -94,10 +94,8 @@ def _choose(frame: PageFrame, trace: Trace) -> Chosen:
     """The controls."""
     first, second, third, fourth = st.columns(4)
     stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
-    names = {position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)}
     with third:
-        start = _longest(trace, stack) + 1
-        token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
+        token = frame.options.index("token", _("Token"), numbered(labels(trace)[stack]), _longest(trace, stack))
     leader = _neuron_to_show(frame.model, trace, stack, layer, token) + 1
     with fourth:
         neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1

@@ -7,6 +7,7 @@ import streamlit as st
 from torch import Tensor
 
 from pages.components import figure
+from pages.components.pieces import numbered
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
@@ -58,12 +59,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with controls:
         left, middle, right = st.columns(4)[:3]
         stack, layer = choose_layer(frame.options, trace, left, middle)
-        names = {
-            0: _("all tokens"),
-            **{position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)},
-        }
+        names = [_("all tokens"), *numbered(labels(trace)[stack])]
         with right:
-            token = int(frame.options.choose("token", _("Token"), list(names), 0, names.__getitem__))
+            token = int(frame.options.choose("token", _("Token"), range(len(names)), 0, names.__getitem__))
     side = sides(trace)[stack]
     whole = slice(None) if not token else slice(token - 1, token)
     before = side.pre_activation[layer, whole]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components import figure
-from pages.components.pieces import typed_ids
+from pages.components.pieces import numbered, typed_ids
 from pages.components.sentences import controls_and_picture, paragraph, point
 from pages.feedforward.activity import choose_layer, labels
 from pages.frame.frame import PageFrame
@@ -62,12 +62,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     tokens = labels(trace)[stack]
     ids = trace.source_ids if stack == "encoder" else trace.target_in_ids
     with third:
-        chosen = int(
-            options.choose(
-                "token", _("Token that changes"), range(1, len(tokens) + 1), min(2, len(tokens)),
-                lambda number: f"{number}: {tokens[number - 1]}",
-            )
-        ) - 1  # fmt: skip
+        label = _("Token that changes")
+        chosen = options.index("token", label, numbered(tokens, ": "), min(1, len(tokens) - 1))
     with fourth:
         number, label, about_typed = _other(model, options, stack, ids, chosen)
     changes = {"read" if stack == "encoder" else "fed": ((chosen, number),)}

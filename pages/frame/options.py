@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,8 +17,16 @@ from pages.frame.state import State, current_state, store_state
 from transformer.texts import _
 
 Value = int | float | str
+Number = TypeVar("Number", int, float)
 PANEL = "panel"  # the option of every page for its open panels
 NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?([eE]-?\d{1,2})?", re.ASCII)  # a decimal number in a link
+
+
+def show_value(key: str, value: object, is_new: bool = False) -> None:
+    """Let a widget show a value. is_new: also where the session has this value already, because the browser's widget
+    may be another one."""
+    if is_new or st.session_state.get(key) != value:
+        st.session_state[key] = value
 
 
 class Options:
@@ -132,8 +140,7 @@ class Options:
         """Key and callback of a widget that shows this value now. labels: the labels of its values; when they change,
         the widget is set again, because a browser keeps the label."""
         key = f"{self.page}_{name}"
-        if self.page_changed or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
-            st.session_state[key] = value
+        show_value(key, value, self.page_changed or st.session_state.get(f"{key}_labels") != labels)
         st.session_state[f"{key}_labels"] = labels
 
         def changed() -> None:
@@ -181,6 +188,11 @@ class Options:
         )
         return value
 
+    def index(self, name: str, label: str, labels: Sequence[str], default: int = 0, **more: Any) -> int:
+        """One of several labels, in a menu. Returns its index, from 0; the link counts from 1."""
+        numbers = range(1, len(labels) + 1)
+        return int(self.choose(name, label, numbers, default + 1, lambda number: labels[number - 1], **more)) - 1
+
     def toggle(self, name: str, label: str, default: bool, **more: Any) -> bool:
         """On or off, written so in links too."""
         value = self.choice(name, ("on", "off"), "on" if default else "off") == "on"
@@ -196,8 +208,7 @@ class Options:
         """A panel that folds; the link holds the names of the open ones, joined by dots."""
         is_open = self.is_open(name)
         key = f"{self.page}_{PANEL}_{name}"
-        if self.page_changed or st.session_state.get(key) != is_open:
-            st.session_state[key] = is_open
+        show_value(key, is_open, self.page_changed)
         return st.expander(label, key=key, on_change=lambda: self.fold(name, bool(st.session_state.get(key))))
 
     def is_open(self, name: str) -> bool:
@@ -248,13 +259,9 @@ class Options:
     ) -> int:
         """A whole number from low to high, typed or stepped, or moved on a slider. refuse: the field refuses to send
         others; without it a typed number is returned as it is, and the page says what is allowed."""
-        typed = self._chosen().get(name)
-        fitted = self.value(name, low, high, default)  # the link holds this one
-        value = fitted if refuse or not isinstance(typed, int) else typed
-        bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
-        field: Callable[..., Any] = st.slider if slider else st.number_input
-        field(label, step=step, **bounds, **more, **self._widget(name, value))
-        return value
+        fitted = self.value(name, low, high, default)
+        bounds = (low, high) if refuse else None
+        return self._number_field(name, label, fitted, bounds, slider, step=step, **more)
 
     def fraction(
         self,
@@ -271,12 +278,19 @@ class Options:
     ) -> float:
         """A number from low to high, typed, stepped or moved. shown: how it is written, "%.2f"; refuse, slider: as in
         `number`."""
+        fitted = self.decimal(name, low, high, default)
+        bounds = (low, high) if refuse else None
+        return self._number_field(name, label, fitted, bounds, slider, step=step, format=shown, **more)
+
+    def _number_field(
+        self, name: str, label: str, fitted: Number, bounds: tuple[Number, Number] | None, slider: bool, **more: Any
+    ) -> Number:
+        """A field or a slider. fitted: the number that the link holds; bounds: None if any other one may be typed."""
         typed = self._chosen().get(name)
-        fitted = self.decimal(name, low, high, default)  # the link holds this one
-        value = fitted if refuse or not isinstance(typed, float) else typed
-        bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
+        value = typed if bounds is None and isinstance(typed, type(fitted)) else fitted
+        limits = {"min_value": bounds[0], "max_value": bounds[1]} if bounds else {}
         field: Callable[..., Any] = st.slider if slider else st.number_input
-        field(label, step=step, format=shown, **bounds, **more, **self._widget(name, value))
+        field(label, **limits, **more, **self._widget(name, value))
         return value
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:
@@ -284,6 +298,17 @@ class Options:
         text = str(self._chosen().get(name, ""))[:longest]
         self.shown[name] = text
         st.text_input(label, max_chars=longest, **more, **self._widget(name, text))
+        return text
+
+    def prefilled(self, name: str, label: str, start: str, longest: int) -> str:
+        """A short text that begins with `start`; the link holds what was typed where it differs."""
+        text, key = self.typed(name, start, longest), f"{self.page}_{name}"
+        show_value(key, text, self.page_changed)
+
+        def changed() -> None:
+            self.report(name, st.session_state[key] or " ", start)
+
+        st.text_input(label, key=key, max_chars=longest, on_change=changed)
         return text
 
     def for_address(self) -> dict[str, Value]:

@@ -202,6 +202,12 @@ def change_state(**changes: object) -> None:
         store_state(replace(state, **changes))  # type: ignore[arg-type]
 
 
+def add_notices(*sentences: str) -> None:
+    """Show sentences once, above the page that is open."""
+    if (state := current_state()) is not None:
+        store_state(replace(state, notices=(*state.notices, *sentences)))
+
+
 def sentence_of(state: State) -> dict[str, str]:
     """Model and texts, as links name them."""
     return {CHECKPOINT: state.checkpoint, SOURCE: state.source, TARGET: state.target}

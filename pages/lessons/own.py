@@ -19,6 +19,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.link import app_address
 from pages.frame.messages import message
 from pages.frame.state import LESSON
+from pages.runtime.followers import keep_own
 from pages.runtime.texts import plain_markdown
 from transformer.lessons import Lesson, LessonError, Link
 from transformer.lessons.answers import FUNCTIONS, READINGS, gives, parameters
@@ -111,6 +112,7 @@ def _choice(table: dict[str, Any], key: str, field: str, label: str, names: Mapp
 
 
 def draw(frame: PageFrame) -> None:
+    keep_own()
     point(_("Write a lesson while you explore: in the menu Link of any page, press “Add to my lesson”."))
     pages = tuple(listed.path for listed in frame.links)
     if refused := draft.drafts().refused:

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.live_picture import for_browser
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime.shared import shared
@@ -15,8 +16,8 @@ from pages.runtime.texts import translated
 from transformer.figures import positions as figures
 from transformer.inference.pretrained import readable
 from transformer.texts import _
+from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 from transformer.view.position_figures import (
     D_MODEL,
     LENGTH,
@@ -28,6 +29,7 @@ from transformer.view.position_figures import (
     Values,
     templates,
 )
+from transformer.view.shared_texts import say
 
 LONGEST_DIMS = 100  # most characters of the dimensions in a link
 PAGE, KEY = "positions", "positions"  # key of the options, key of the component
@@ -133,10 +135,12 @@ def chosen(frame: PageFrame, part: str) -> Values:
     return Values(d_model, length, None, k, q)
 
 
-def draw(frame: PageFrame) -> None:
+def draw(frame: PageFrame, _trace: Trace | None = None) -> None:
     """The part "encoding": the table, chosen dimensions with the sentence's tokens, wavelengths. Or "distance": dot
     products of encodings, as a matrix and against p - q, and the linear map M_k."""
     part, config = frame.part, frame.model.config
+    if config.positions == "relative":
+        message(say("no_encodings", model=frame.model.name), "note")
     values = chosen(frame, part)
     more = {"dims": values.dims} if part == "encoding" else {"k": values.k, "q": values.q}
     data = {
@@ -148,7 +152,6 @@ def draw(frame: PageFrame) -> None:
         "layout": config.layout if config.positions == "sinusoidal" and config.layout != "interleaved" else "",
         "tokens": source_labels(frame),
         "revision": frame.state.revision,
-        "big": frame.state.view.big,
-        "texts": browser_texts("positions"),
+        **for_browser("positions"),
     }
     _component(key=KEY, data=data, on_values_change=lambda: None)

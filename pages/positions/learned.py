@@ -356,7 +356,7 @@ def _counted(pair: Pair) -> tuple[tuple[Pretrained, ...], str] | None:
     return (toys, task) if task is not None and all(task_of(toy) == task for toy in toys) else None
 
 
-def draw_learned(frame: PageFrame) -> None:
+def draw(frame: PageFrame) -> None:
     """The learned table of the loaded model, or of a bundled one, beside the formula; exact answers beyond the trained
     length."""
     pair = pair_of(frame.model)

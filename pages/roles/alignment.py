@@ -138,14 +138,7 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
                 {"text": f"{100 * one.aer:.0f}", "tone": "cross", "level": 1 - one.aer, "says": [_place(source), text]}
             )
         cells.append(row)
-    panel = {
-        "kind": "cross",
-        "title": _("Cross-attention: alignment error rate in percent"),
-        "corner": headgrid.corner(),
-        "rows": [str(layer + 1) for layer in range(layers)],
-        "columns": [*(str(head + 1) for head in range(config.heads)), _("mean")],
-        "cells": cells,
-    }
+    title = _("Cross-attention: alignment error rate in percent")
     rows: list[list[Any]] = [["measure", "reading", "layer", "head", "error", "precision", "recall", "links"]]
     for of, one in found.scores.items():
         place = [None if of.layer is None else of.layer + 1, None if of.head is None else of.head + 1]
@@ -158,13 +151,12 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
     headgrid.draw(
         "alignment_grid",
         _("Alignment error rate of every head: layers down, heads across"),
-        [panel],
-        [],
-        (0, chosen[0], chosen[1]),
-        picked,
+        [headgrid.panel_of_heads("cross", title, cells, config.heads, _("mean"))],
         ["alignment", frame.model.name, measure, reading],
         [_("How well the heads of {model} align words").format(model=frame.model.name), measure_names()[measure]],
         rows,
+        chosen=(0, chosen[0], chosen[1]),
+        on_pick=picked,
     )
     one = found.scores[Source(measure, reading, chosen[0], chosen[1])]
     text = _(

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components import figure, headgrid, task
+from pages.components.one_head import head_label, head_of, kind_names
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.stored import stored
@@ -17,7 +18,6 @@ from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import CHECKPOINT
-from pages.roles.overview import kind_names
 from pages.runtime import session_models
 from pages.runtime.job import JobQueue
 from pages.runtime.shared import identity, shared
@@ -154,17 +154,8 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
                 text = f"{value:.{digits}f}" if worth == "gradient" else _signed(value, digits)
                 row.append({"text": text, "tone": kind, "level": math.sqrt(level), "says": _lines(found, name)})
             cells.append(row)
-        panels.append(
-            {
-                "kind": kind,
-                "title": kind_names()[kind],
-                "corner": headgrid.corner(),
-                "rows": [str(layer + 1) for layer in range(len(cells))],
-                "columns": [str(head + 1) for head in range(config.heads)],
-                "cells": cells,
-            }
-        )
-    place = chosen.split(".")
+        panels.append(headgrid.panel_of_heads(kind, kind_names()[kind], cells, config.heads))
+    kind_chosen, *place = head_of(chosen)
     titles = [f"{what} at {way}" for way in ("0", "mean") for what in ("loss", found.metric, "low", "high")]
     rows: list[list[Any]] = [["head", *titles, "gradient"]]
     for name, zero in found.heads.items():
@@ -175,15 +166,14 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
         "importance_grid",
         _("What every head is worth: layers down, heads across"),
         panels,
-        [],
-        (kinds.index(place[0]), int(place[1]) - 1, int(place[2]) - 1),
-        lambda picked: frame.options.report("head", f"{kinds[picked[0]]}.{picked[1] + 1}.{picked[2] + 1}"),
         ["importance", frame.model.name, worth],
         [
             _("What the heads of {model} are worth").format(model=frame.model.name),
             worth_names(_score_name(found))[worth],
         ],
         rows,
+        chosen=(kinds.index(kind_chosen), *place),
+        on_pick=lambda picked: frame.options.report("head", f"{kinds[picked[0]]}.{picked[1] + 1}.{picked[2] + 1}"),
     )
     meanings = {
         "loss": _("Change of the loss, in nats per token, with the head's output at 0 (teacher forcing)."),
@@ -219,15 +209,13 @@ def _score(effect: Effect) -> str:
 
 
 def _lines(found: Survey, name: str) -> list[str]:
-    kind, layer, head = name.split(".")
-    place = _("{kind}, layer {layer}, head {head}").format(kind=kind_names()[kind], layer=layer, head=head)
     estimate = _("gradient's estimate {value}")
     ways = (
         (_("head at 0: loss {loss}, {name} {score}"), found.heads[name]),
         (_("head at its mean: loss {loss}, {name} {score}"), found.means[name]),
     )
     return [
-        place,
+        head_label(name),
         *(
             text.format(loss=_signed(effect.loss, 4), name=_score_name(found), score=_score(effect))
             for text, effect in ways

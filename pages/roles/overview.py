@@ -12,6 +12,7 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figure, headgrid, task
+from pages.components.one_head import head_label, head_names, head_of
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.stored import stored
@@ -53,14 +54,6 @@ def shipped(model: Pretrained) -> dict[str, Roles] | None:
         data, config, pairs = json.loads(stored(model, HEADS)), model.config, pairs_of(model)
         return {kind: from_dict(kind, data[kind], (layers_of(config, kind), config.heads), pairs) for kind in KINDS}
     return None
-
-
-def kind_names() -> dict[str, str]:
-    return {
-        "encoder_self": _("Encoder self-attention"),
-        "decoder_self": _("Decoder self-attention"),
-        "cross": _("Cross-attention"),
-    }
 
 
 def kind_sides() -> dict[str, str]:
@@ -209,21 +202,14 @@ def _says(counts: Mapping[str, int]) -> str:
 
 def _chosen(frame: PageFrame, found: Mapping[str, Roles]) -> tuple[str, int, int]:
     """The chosen head, from 0: that of the link, or the one with the clearest role."""
-    config = frame.model.config
-    names = [
-        f"{kind}.{layer + 1}.{head + 1}"
-        for kind in KINDS
-        for layer in range(layers_of(config, kind))
-        for head in range(config.heads)
-    ]
+    names = head_names(frame.model.config)
 
     def clear(name: str) -> float:
-        kind, layer, head = name.split(".")
-        role = found[kind].role(int(layer) - 1, int(head) - 1)
+        kind, layer, head = head_of(name)
+        role = found[kind].role(layer, head)
         return (role.share - role.baseline) / (1 - role.baseline) if role else -1.0
 
-    kind, layer, head = str(frame.options.choice("head", names, max(names, key=clear))).split(".")
-    return kind, int(layer) - 1, int(head) - 1
+    return head_of(str(frame.options.choice("head", names, max(names, key=clear))))
 
 
 def _percent(share: float) -> str:
@@ -269,16 +255,7 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
     for kind in kinds:
         layers, heads = found[kind].confidence.shape
         cells = [[_cell(found[kind], row, head, colour, largest) for head in range(heads)] for row in range(layers)]
-        panels.append(
-            {
-                "kind": kind,
-                "title": kind_sides()[kind],
-                "corner": headgrid.corner(),
-                "rows": [str(layer + 1) for layer in range(layers)],
-                "columns": [str(head + 1) for head in range(heads)],
-                "cells": cells,
-            }
-        )
+        panels.append(headgrid.panel_of_heads(kind, kind_sides()[kind], cells, heads))
         for layer in range(layers):
             for head in range(heads):
                 role = found[kind].role(layer, head)
@@ -298,19 +275,18 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
         "roles_grid",
         _("What every head does: layers down, heads across"),
         panels,
-        keys,
-        (kinds.index(chosen[0]), *chosen[1:]),
-        lambda place: frame.options.report("head", f"{kinds[place[0]]}.{place[1] + 1}.{place[2] + 1}"),
         ["roles", frame.model.name, colour],
         [_("What the heads of {model} do").format(model=frame.model.name), measure_meanings().get(colour, "")],
         rows,
+        keys=keys,
+        chosen=(kinds.index(chosen[0]), *chosen[1:]),
+        on_pick=lambda place: frame.options.report("head", f"{kinds[place[0]]}.{place[1] + 1}.{place[2] + 1}"),
     )
 
 
 def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:
     """The chosen head: all of its shares beside their baselines, its sentences, and its place among the others."""
-    text = _("{kind}, layer {layer}, head {head}").format(kind=kind_names()[kind], layer=layer + 1, head=head + 1)
-    st.html(f'<h2 class="hs-tr-title">{text}</h2>')
+    st.html(f'<h2 class="hs-tr-title">{head_label(f"{kind}.{layer + 1}.{head + 1}")}</h2>')
     role = found.role(layer, head)
     meanings = role_meanings()
     rows = [
@@ -344,9 +320,9 @@ def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> N
 def _sentence(frame: PageFrame, kind: str, layer: int, head: int, index: int, share: float) -> None:
     """A link that opens a sentence of the probe set with this head."""
     source, target = pairs_of(frame.model)[index]
-    page = next(page for page in frame.links if page.name == "heads")
     params = {"source": source, "target": target, "kind": kind, "layer": str(layer + 1), "head": str(head + 1)}
-    st.page_link(frame.links[page], label=f"{_percent(share)} · {plain_markdown(source)}", query_params=params)
+    label = f"{_percent(share)} · {plain_markdown(source)}"
+    st.page_link(frame.link_to("heads"), label=label, query_params=params)
 
 
 def _plane(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:

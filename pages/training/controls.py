@@ -11,7 +11,7 @@ from pages.components.sentences import paragraph
 from pages.frame.frame import switch_checkpoint
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.frame.state import current_state
+from pages.frame.state import add_notices, current_state
 from pages.runtime import session_models
 from pages.runtime.streamlit import session_id, viewer_network
 from pages.runtime.texts import plain_markdown
@@ -40,10 +40,10 @@ def _loaded() -> None:
             return
         name, messages = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
     except (FileError, session_models.CheckpointError) as error:
-        runs.notice(_("The file cannot be loaded: {error}.").format(error=error))
+        add_notices(_("The file cannot be loaded: {error}.").format(error=error))
         return
     switch_checkpoint(name)
-    runs.notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
+    add_notices(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
 
 
 def train_buttons(options: Options, chosen: Chosen) -> bool:

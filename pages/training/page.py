@@ -12,8 +12,6 @@ from transformer.live_training import training_queue
 from transformer.live_training.finding_texts import headline
 from transformer.texts import _
 
-OPTIONS = (*form.OPTIONS, *live.OPTIONS)
-
 
 def draw(frame: PageFrame) -> None:
     keep_own()  # the runs of this session
@@ -28,7 +26,7 @@ def draw(frame: PageFrame) -> None:
     with head:
         point("" if show_live else headline(chosen.preset))
     with picture:
-        live.draw(frame, chosen.preset, show_live, CONTENT.names)
+        live.draw(frame, chosen.preset, show_live)
     with details:
         if chosen.experiment is not None and training_queue.shared().most > 0:
             controls.cost(chosen.experiment)
@@ -37,4 +35,4 @@ def draw(frame: PageFrame) -> None:
             controls.about()
 
 
-CONTENT = Content(draw, options=OPTIONS, sentence=False)
+CONTENT = Content(draw, page_options=(*form.OPTIONS, *live.OPTIONS), sentence=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pages.frame import room
 from pages.frame.frame import on_every_run, on_open_model
-from pages.frame.state import current_state, store_state
+from pages.frame.state import add_notices, current_state
 from pages.runtime import session_models
 from pages.runtime.memory import weigh
 from pages.runtime.session import from_session
@@ -191,13 +191,6 @@ def remove(watched_run: Watched) -> None:
     watched().remove(watched_run)
 
 
-def notice(*sentences: str) -> None:
-    """Show sentences once, above the page that is open."""
-    state = current_state()
-    if state is not None and sentences:
-        store_state(replace(state, notices=(*state.notices, *sentences)))
-
-
 def _is_kept(audience: Audience) -> bool:
     """Weigh what its run has recorded so far. False: the run had to go."""
     counted = len(audience.run.frames), audience.run.ended
@@ -211,7 +204,7 @@ def collect() -> None:
     """Add the models of ended runs to the session, with a notice for each model removed for them."""
     for entry in [entry for entry in watched() if not _is_kept(entry.audience)]:
         watched().remove(entry)
-        notice(_("A run was removed: the server needed its memory. Its model stays in the checkpoint menu."))
+        add_notices(_("A run was removed: the server needed its memory. Its model stays in the checkpoint menu."))
     for entry in watched():
         run = entry.run
         if not run.ended or run.result is None or entry.name or entry.error:
@@ -222,7 +215,7 @@ def collect() -> None:
         state = current_state()
         try:
             entry.name, dropped = session_models.add(name, run.result, state.checkpoint if state is not None else "")
-            notice(*dropped)
+            add_notices(*dropped)
         except CheckpointError as error:
             entry.error = str(error)
 
