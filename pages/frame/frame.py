@@ -497,9 +497,10 @@ def _open_lesson(frame: PageFrame, paths: tuple[str, ...], parts: tuple[str, ...
     if found is None:
         return
 
-    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)), paths, frame.page.path, parts)
+    number, trace_id = min(max(1, state.stop), len(found.stops)), frame.trace.id if frame.trace is not None else ""
     evaluate = partial(lesson.evaluate, frame.model, frame.pass_of_sentence)
-    frame.lesson.draw(evaluate, frame.trace.id if frame.trace is not None else "")
+    frame.lesson = lesson.Panel(found, number, paths, frame.page.path, parts, evaluate, trace_id)
+    frame.lesson.draw()
     frame.at_stop = at_stop
     if at_stop and frame.trace is not None:
         lesson.choose_cell(frame.lesson.stop, frame.model, frame.trace)
