@@ -12,7 +12,8 @@ from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, med
 from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.frame.messages import message
-from pages.runtime.job import BackgroundJob, JobQueue, follow, start
+from pages.runtime.job import BackgroundJob, follow, start
+from pages.runtime.shared import SharedCache
 from transformer.cost.complexity import Sizes
 from transformer.cost.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Timing, fits, layers, measure
 from transformer.figures import complexity as figures
@@ -23,7 +24,7 @@ SHORTEST = 5  # seconds of a measurement with d = 64 on an idle machine; with d 
 POINTS = len(KINDS) * len(LENGTHS)
 
 Key = tuple[int, int, int | None, int | None, int, int]
-Jobs = JobQueue[tuple[Timing, ...]]
+Jobs = SharedCache[tuple[Timing, ...]]
 
 
 def key_of(sizes: Sizes) -> Key:

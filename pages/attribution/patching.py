@@ -18,8 +18,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
 from pages.runtime import cache
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import SUB_LAYERS, layers_of
 from transformer.probing.patching import (
@@ -95,7 +94,7 @@ class Recovered:
     updates: dict[str, Recovery]
 
 
-JOBS: JobQueue[Recovered] = JobQueue("patching")
+JOBS: SharedCache[Recovered] = SharedCache("patching")
 
 
 def recovered(model: Pretrained, trace: Trace, other: Trace, step: int) -> Recovered | None:

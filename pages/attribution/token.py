@@ -18,8 +18,7 @@ from pages.components.sentences import paragraph, point
 from pages.components.stored import stored
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from pages.runtime.texts import plain_markdown
 from transformer.attribution import METHODS, one_head, one_token, removal_curve
 from transformer.attribution.faithfulness import removable
@@ -47,7 +46,7 @@ class Head:
     number: int
 
 
-JOBS: JobQueue[Attributed] = JobQueue("attributions of output tokens")
+JOBS: SharedCache[Attributed] = SharedCache("attributions of output tokens")
 
 
 @shared()

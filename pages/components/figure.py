@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.components.live_picture import for_browser
 from pages.components.saving import describe_trace
+from pages.runtime.session import reported
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import translated
 from transformer.figures.drawing import Drawing, drawing
@@ -96,8 +97,7 @@ def draw(
     on_pick: called with the index of the clicked point, bar or heatmap column, before the page runs again.
     Returns the frame a person chose in the browser, or None.
     """
-    reported = st.session_state.get(f"figure_{key}")
-    if reported is not None and reported.get("frame") is not None:
+    if reported(f"figure_{key}", "frame") is not None:
         start = None
     if isinstance(figure, Drawing):
         figure = Built(figure.to_json(), len(figure.frames), ())
@@ -115,7 +115,7 @@ def draw(
     }
 
     def picked() -> None:
-        index = st.session_state[f"figure_{key}"].get("pick")
+        index = reported(f"figure_{key}", "pick")
         if on_pick is not None and isinstance(index, int | float) and 0 <= index < 1e9:
             on_pick(int(index))
 

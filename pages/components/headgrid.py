@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.live_picture import for_browser
+from pages.runtime.session import reported
 from transformer.texts import _
 from transformer.view.bundle import script, style
 
@@ -47,7 +48,7 @@ def draw(
     """
 
     def picked() -> None:
-        cell = getattr(st.session_state.get(key), "pick", None)
+        cell = reported(key, "pick")
         if not isinstance(cell, list) or len(cell) != 3 or not all(type(part) is int for part in cell):
             return
         panel, row, column = cell

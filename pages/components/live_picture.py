@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import streamlit as st
-
 from pages.frame.frame import PageFrame
 from pages.frame.state import current_state
+from pages.runtime.session import reported_since
 from transformer.view.languages import browser_texts
 
 
@@ -22,9 +21,7 @@ def for_browser(entry: str) -> dict[str, Any]:
 
 def chosen(key: str, frame: PageFrame) -> Mapping[str, Any]:
     """What a person chose in the picture of this key since Python's last change."""
-    reported = st.session_state.get(key)
-    state = reported.get("state") if isinstance(reported, Mapping) else getattr(reported, "state", None)
-    return state if isinstance(state, Mapping) and state.get("revision") == frame.state.revision else {}
+    return reported_since(frame.state.revision, key, "state")
 
 
 def sent(frame: PageFrame, entry: str, state: Mapping[str, Any], numbers: Mapping[str, Any] | None) -> dict[str, Any]:

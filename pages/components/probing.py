@@ -12,8 +12,8 @@ from pages.components.descriptions import in_words
 from pages.components.probe_results import results
 from pages.frame.messages import message
 from pages.runtime.followers import keep_own
-from pages.runtime.job import BackgroundJob, JobQueue, follow, start, started
-from pages.runtime.shared import identity, shared
+from pages.runtime.job import BackgroundJob, follow, start, started
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, InterventionError, Interventions
 from transformer.probing.probes import ProbeScores, probe, probe_pairs
@@ -24,7 +24,7 @@ PATIENCE = 60.0  # seconds after the viewer left the lab until the measurement e
 STAY = 15.0  # seconds between two signs that the viewer is still in the lab
 
 Key = tuple[str, str, str]
-Jobs = JobQueue[ProbeScores]
+Jobs = SharedCache[ProbeScores]
 
 
 def key_of(model: Pretrained, interventions: Interventions) -> Key:

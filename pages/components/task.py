@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from pages.frame.messages import capital, message
-from pages.runtime.job import BackgroundJob, JobQueue, follow, start, started
-from pages.runtime.shared import owner_of
+from pages.runtime.job import BackgroundJob, follow, start, started
+from pages.runtime.shared import SharedCache, owner_of
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import UserError, _
 
@@ -27,7 +27,7 @@ class Task(BackgroundJob, Generic[Value]):
 
     known = (UserError,)
 
-    def __init__(self, jobs: JobQueue[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
+    def __init__(self, jobs: SharedCache[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
         super().__init__(jobs, "headscope-task", PATIENCE)
         self.jobs, self.key, self.done, self.total, self.began = jobs, key, 0, 0, 0.0
         self._compute = work
@@ -69,7 +69,7 @@ def _shown_progress(task: Task[Any]) -> None:
 
 
 def _body(
-    jobs: JobQueue[Value],
+    jobs: SharedCache[Value],
     key: Hashable,
     label: str,
     work: Callable[[Progress], Value],
@@ -90,7 +90,7 @@ def _body(
 
 
 def result(
-    jobs: JobQueue[Value], key: Hashable, label: str, work: Callable[[Progress], Value], at_once: bool = False
+    jobs: SharedCache[Value], key: Hashable, label: str, work: Callable[[Progress], Value], at_once: bool = False
 ) -> Value | None:
     """The result if it is there; else a button that starts the work, or its progress.
 
@@ -119,7 +119,7 @@ def is_long(model: Pretrained, tokens: int) -> bool:
 
 
 def sized_result(
-    jobs: JobQueue[Value],
+    jobs: SharedCache[Value],
     key: Hashable,
     label: str,
     work: Callable[[Progress], Value],

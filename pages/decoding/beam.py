@@ -16,6 +16,7 @@ from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
+from pages.runtime.session import reported
 from pages.runtime.shared import shared
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
@@ -167,13 +168,13 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     number, rank = chosen or winner
 
     def pick() -> None:
-        node = getattr(st.session_state.get(KEY), "node", None)
+        node = reported(KEY, "node")
         place: list[Any] = [node.get(name) for name in ("step", "rank")] if isinstance(node, Mapping) else []
         if place and all(type(value) is int and 0 <= value < 999 for value in place):
             options.report("node", f"{place[0] + 1}.{place[1] + 1}")
 
     def slide() -> None:
-        value = getattr(st.session_state.get(KEY), "alpha", None)
+        value = reported(KEY, "alpha")
         if isinstance(value, int | float) and 0 <= value <= MOST_ALPHA:
             options.report("alpha", round(float(value), 4), model.alpha)
 

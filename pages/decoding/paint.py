@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 from torch import Tensor
@@ -21,7 +20,7 @@ from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
 from pages.runtime import cache
-from pages.runtime.session import from_session
+from pages.runtime.session import from_session, reported
 from transformer.inference.pretrained import InputError, Translation
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint, Where, layers_of
 from transformer.interventions.switch import brief, is_number, parse_number
@@ -258,12 +257,12 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         point(said)
 
     def paint() -> None:
-        found: Any = getattr(st.session_state.get(KEY), "weights", None)
+        found = reported(KEY, "weights")
         if isinstance(found, list) and len(found) == len(keys) and all(isinstance(one, int | float) for one in found):
             options.report("paint", "_".join(f"{max(0.0, min(1.0, float(one))):.3g}" for one in found))
 
     def choose() -> None:
-        found: Any = getattr(st.session_state.get(KEY), "heads", None)
+        found = reported(KEY, "heads")
         if isinstance(found, str) and read_heads(found, heads.layers, heads.heads):
             options.report("paint_heads", found, "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -16,21 +17,20 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.options import show_value
 from pages.frame.state import add_notices, current_state, max_tokens, store_state
-from pages.runtime.job import JobQueue
 from pages.runtime.session import from_session
-from pages.runtime.shared import identity
+from pages.runtime.shared import SharedCache, identity
 from transformer.analysis.translation import perplexity
 from transformer.cancellation import Stopped
 from transformer.figures import feedforward as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import (
     MANY,
-    NONE,
     SUB_LAYERS,
     InterventionError,
     Interventions,
     Silence,
     Skip,
+    Switch,
     layers_of,
 )
 from transformer.model.config import ModelConfig
@@ -40,7 +40,7 @@ from transformer.tracing.trace import Trace
 
 STRONGEST = 10
 LITTLE = 1.1  # times the perplexity as trained: a sub-layer that changes it less changes it little
-JOBS: JobQueue[list[float]] = JobQueue("perplexities without a sub-layer")
+JOBS: SharedCache[list[float]] = SharedCache("perplexities without a sub-layer")
 SWITCH_CLASSES = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
 
@@ -87,13 +87,13 @@ def write_neurons(neurons: list[int]) -> str:
     return ", ".join(str(low + 1) if low == high else f"{low + 1}-{high + 1}" for low, high in parts)
 
 
-def _set(switch_class: type, keeps: Interventions, new: list) -> str:
-    """Replace the switches of one class; keeps: those of the class that stay. Returns "", or why they cannot be set."""
+def _set(switch_class: type, switches: Sequence[Switch]) -> str:
+    """Replace the switches of one class. Returns "", or why they cannot be set."""
     state = current_state()
     if state is not None:
         rest = state.switches.without(switch_class).switches
         try:
-            store_state(replace(state, switches=Interventions((*rest, *keeps.only(switch_class).switches, *new))))
+            store_state(replace(state, switches=Interventions((*rest, *switches))))
         except InterventionError as error:
             return _("{reason}; leave out the whole FFN instead.").format(reason=capital(error))
     return ""
@@ -104,7 +104,7 @@ def _chosen_layers(stack: str) -> None:
     if state is not None:
         others = [switch for switch in state.switches.switches if isinstance(switch, Skip) and switch.stack != stack]
         picked = st.session_state[f"feedforward_skip_{stack}"]
-        if wrong := _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked]):
+        if wrong := _set(Skip, [*others, *map(Skip.parse, picked)]):
             add_notices(wrong)
 
 
@@ -141,7 +141,7 @@ def _silence(stack: str, layer: int, neurons: list[int]) -> str:
         for switch in (state.switches.switches if state is not None else ())
         if isinstance(switch, Silence) and (switch.stack, switch.layer) != (stack, layer)
     ]
-    return _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, neuron) for neuron in neurons])
+    return _set(Silence, [*others, *(Silence(stack, layer, neuron) for neuron in neurons)])
 
 
 def _field(stack: str, layer: int) -> str:
@@ -269,7 +269,7 @@ def _toggle(skip: Skip) -> None:
     state = current_state()
     if state is not None:
         out = [switch for switch in state.switches.switches if isinstance(switch, Skip)]
-        _set(Skip, NONE, [switch for switch in out if switch != skip] if skip in out else [*out, skip])
+        _set(Skip, [switch for switch in out if switch != skip] if skip in out else [*out, skip])
 
 
 def _most_can_go(found: list[tuple[Skip, float]], trained: float) -> str:

@@ -19,9 +19,8 @@ from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.runtime.job import JobQueue
 from pages.runtime.session import from_session
-from pages.runtime.shared import identity
+from pages.runtime.shared import SharedCache, identity
 from pages.runtime.texts import translated
 from transformer.analysis.activations import SHAPES
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
@@ -36,7 +35,7 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 NAMED = 3  # pieces named in the sentence about a neuron
-JOBS: JobQueue[NeuronStatistics] = JobQueue("counts of neurons")
+JOBS: SharedCache[NeuronStatistics] = SharedCache("counts of neurons")
 
 
 def key_of(model: Pretrained) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from pages.frame.examples import examples
 from pages.frame.messages import message
 from pages.frame.state import State, change_state, current_state, max_tokens, store_state
 from pages.runtime.queue import MODEL_QUEUE
+from pages.runtime.session import reported_since
 from pages.runtime.shared import identity, shared
 from transformer.checkpoints.folder import RECORDING
 from transformer.inference.pretrained import Pretrained
@@ -64,9 +65,8 @@ def formed(model: Pretrained, limit: int) -> Formed | Text:
 
 def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
     """The view after the slider's report; a step of a link that was not recorded becomes the nearest recorded one."""
-    reported = st.session_state.get(KEY)
-    values = reported.get("training") if reported is not None else None
-    if isinstance(values, dict) and values.get("revision") == revision and values.get("step") in steps:
+    values = reported_since(revision, KEY, "training")
+    if values.get("step") in steps:
         view = replace(view, training=int(values["step"]))
     asked = view.training or 0
     shown = min(steps, key=lambda step: abs(step - asked))

@@ -14,6 +14,7 @@ from pages.components.saving import describe_trace
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.state import store_state
+from pages.runtime.session import reported
 from pages.runtime.shared import shared
 from transformer.analysis.scaling import DEPTHS, RandomExperiment, own_variances, random_experiment
 from transformer.texts import _
@@ -78,8 +79,7 @@ def scaling_data(trace: Trace, view: View, seed: int, shown: Mapping[str, Any] |
 
 def _reported(key: str) -> Mapping[str, Any]:
     """What the browser reported of a picture's controls; empty before a person has moved one."""
-    found = st.session_state.get(key)
-    values = found.get("shown") if found is not None else None
+    values = reported(key, "shown")
     return values if isinstance(values, Mapping) else {}
 
 

@@ -20,6 +20,7 @@ from pages.frame.link import app_address
 from pages.frame.messages import message
 from pages.frame.state import LESSON
 from pages.runtime.followers import keep_own
+from pages.runtime.session import reported
 from pages.runtime.texts import plain_markdown
 from transformer.lessons import Lesson, LessonError, Link
 from transformer.lessons.answers import FUNCTIONS, READINGS, gives, parameters
@@ -326,11 +327,8 @@ def file_name(title: str) -> str:
 
 def _load(pages: tuple[str, ...]) -> None:
     """Callback: edit the lesson of a file, or say why not."""
-    reported = st.session_state.get(FILE)
-    if reported is None:
-        return
     try:
-        file = read_file(reported.get("file"))
+        file = read_file(reported(FILE, "file"))
         if file is None:
             return
         draft.load(file.data[: LARGEST + 1].decode("utf-8"), pages)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -11,6 +10,7 @@ import streamlit as st
 from pages.components.live_picture import for_browser
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
+from pages.runtime.session import reported_since
 from pages.runtime.shared import shared
 from pages.runtime.texts import translated
 from transformer.figures import positions as figures
@@ -53,11 +53,9 @@ def _whole(value: Any, low: int, high: int) -> int | None:
 
 def _merge_browser(frame: PageFrame) -> None:
     """Store a person's slider moves since the last run."""
-    reported = st.session_state.get(KEY)
-    told_values = reported.get("values") if isinstance(reported, Mapping) else getattr(reported, "values", None)
-    state = frame.state
-    if not isinstance(told_values, Mapping) or told_values.get("revision") != state.revision:
-        return  # older than Python's last change
+    told_values = reported_since(frame.state.revision, KEY, "values")
+    if not told_values:
+        return
     part = told_values.get("part")  # perhaps of the part that was open before
     values = own_values(frame, part if isinstance(part, str) and part in LENGTHS else frame.part)
     d_model = _whole(told_values.get("d_model"), *D_MODEL)

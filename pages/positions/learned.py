@@ -17,8 +17,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime import cache
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.analysis.positions import neighbour_cosines, row_norms
 from transformer.cancellation import Stopped
 from transformer.figures import learned_positions as figures
@@ -33,7 +32,7 @@ LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; their recipes differ
 MOST_ROWS = 128  # most positions drawn of a table
 LENGTHS = range(4, 25)  # lengths of the counted inputs, in symbols
 COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
-JOBS: JobQueue[dict[str, list[float | None]]] = JobQueue("exact answers by length")
+JOBS: SharedCache[dict[str, list[float | None]]] = SharedCache("exact answers by length")
 # Section 3.5 of the paper, about the sinusoidal version.
 QUOTE = N_("may allow the model to extrapolate to sequence lengths longer than the ones encountered during training")
 ALIKE = 0.3  # rows with this cosine are called similar; random rows of 64 numbers have 0 ± 0.125

@@ -13,8 +13,7 @@ from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime import session_models
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.analysis.alignment import READINGS, Score
 from transformer.checkpoints.folder import ALIGNMENT
 from transformer.inference.pretrained import Pretrained
@@ -32,8 +31,8 @@ from transformer.probing.probes import direction, gold_pairs, opposite
 from transformer.texts import _
 
 OPTIONS = ("measure", "reading", "link_head", "with")
-JOBS: JobQueue[AlignmentScores] = JobQueue("alignment error rates")
-SYMMETRIC: JobQueue[Score] = JobQueue("symmetric alignments")
+JOBS: SharedCache[AlignmentScores] = SharedCache("alignment error rates")
+SYMMETRIC: SharedCache[Score] = SharedCache("symmetric alignments")
 
 
 @shared()

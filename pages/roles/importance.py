@@ -19,8 +19,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import CHECKPOINT
 from pages.runtime import session_models
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.checkpoints.folder import IMPORTANCE
 from transformer.figures import importance as figures
 from transformer.inference.pretrained import Pretrained
@@ -36,7 +35,7 @@ LITTLE = 0.01  # nats per token: a head that changes the loss less is worth litt
 SENTENCES = 100
 PAGES = ("heads", "attribution", "anatomy", "decoding", "embeddings", "positions", "feedforward", "lab", "model")
 COMPARE = ("anatomy", "lab")  # the pages that show switches
-JOBS: JobQueue[Survey] = JobQueue("importance of heads")
+JOBS: SharedCache[Survey] = SharedCache("importance of heads")
 
 
 @shared()

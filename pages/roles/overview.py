@@ -19,8 +19,7 @@ from pages.components.stored import stored
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from pages.runtime.texts import plain_markdown
 from transformer.analysis.roles import Role, Roles, from_dict, roles
 from transformer.checkpoints.folder import HEADS
@@ -36,7 +35,7 @@ MEASURES = ("role", "confidence", "entropy", "distance")
 NEAR = 0.025  # to a simple fraction, which a headline may name instead
 
 
-JOBS: JobQueue[dict[str, Roles]] = JobQueue("roles of heads")
+JOBS: SharedCache[dict[str, Roles]] = SharedCache("roles of heads")
 
 
 def measured(model: Pretrained, progress: task.Progress = lambda done, total: True) -> dict[str, Roles]:

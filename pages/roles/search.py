@@ -19,8 +19,8 @@ from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import add_notices
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.session import reported
+from pages.runtime.shared import SharedCache, identity, shared
 from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
@@ -49,7 +49,7 @@ OWN, FILE = "roles_own_text", "roles_file"
 SHOWN = 12  # examples
 MOST_CHARACTERS = MOST_LINES * LONGEST // 5
 Result = tuple[tuple[Pair, ...], Found]
-JOBS: JobQueue[Result] = JobQueue("searches of texts")
+JOBS: SharedCache[Result] = SharedCache("searches of texts")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def draw(frame: PageFrame) -> None:
 def _file_chosen() -> None:
     """Callback: put the text of a file into the field, or say why not and leave the field as it is."""
     try:
-        file = read_file((st.session_state.get(FILE) or {}).get("file"))
+        file = read_file(reported(FILE, "file"))
         if file is None:
             return
         try:

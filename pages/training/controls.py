@@ -13,6 +13,7 @@ from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.frame.state import add_notices, current_state
 from pages.runtime import session_models
+from pages.runtime.session import reported
 from pages.runtime.streamlit import session_id, viewer_network
 from pages.runtime.texts import plain_markdown
 from pages.training import runs
@@ -31,11 +32,11 @@ UPDATE_EVERY = timedelta(seconds=5)  # between two updates of how many train
 def _loaded() -> None:
     """Callback: open a zip that a person loaded, or say why not. It is a callback so that the checkpoint menu has the
     model."""
-    state, reported = current_state(), st.session_state.get(FILE)
-    if state is None or reported is None:
+    state = current_state()
+    if state is None:
         return
     try:
-        file = read_file(reported.get("file"))
+        file = read_file(reported(FILE, "file"))
         if file is None:
             return
         name, messages = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
