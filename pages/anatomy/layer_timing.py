@@ -105,7 +105,7 @@ def _conclusions(timings: Sequence[Timing], sizes: Sizes) -> None:
 def _ended_message(measurement: Measurement) -> None:
     """A message about a measurement that did not complete."""
     if measurement.stage == "failed":
-        message(_("The measurement failed: {error}.").format(error=measurement.error), "error")
+        message(_("The measurement failed: {error}.", error=measurement.error), "error")
     elif measurement.stage == "stopped":
         sentence = (
             _("Stopped after {done}% of the passes. The results so far are kept.")
@@ -141,7 +141,7 @@ def draw(sizes: Sizes) -> None:
     st.subheader(_("Measured time"), anchor=False)
     if not fits(sizes):
         message(
-            _("One layer of each kind with d = {d} needs more memory than this page allows.").format(d=f"{sizes.d:,}"),
+            _("One layer of each kind with d = {d} needs more memory than this page allows.", d=f"{sizes.d:,}"),
             "note",
         )
         return

@@ -79,7 +79,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         columns = st.columns(2, gap="medium", vertical_alignment="bottom")  # texts above the maps may differ in lines
         both = (("a", trace, model.name, own), ("b", other, name, weights))
         for column, (side, shown, of, map_) in zip(columns, both, strict=True):
-            title = _("{model}, layer {layer}, head {head}").format(model=of, layer=layer + 1, head=number + 1)
+            title = _("{model}, layer {layer}, head {head}", model=of, layer=layer + 1, head=number + 1)
             values = [[round(value, 6) for value in row] for row in map_.tolist()]
             with column:
                 figure.draw(
@@ -141,7 +141,7 @@ def _other(
     weights = other.cross.weights.new_tensor(array[steps.index(step), layer, head] / 255)
     if weights.shape != other.attention(kind).weights.shape[-2:]:
         raise CompareError("the recording was made with other tokens; choose another sentence")
-    return other, _("{model} at step {step}").format(model=model.name, step=f"{step:,}"), weights
+    return other, _("{model} at step {step}", model=model.name, step=f"{step:,}"), weights
 
 
 def _says(trace: Trace, kind: str, rows: str, change: Tensor | None) -> str:
@@ -154,7 +154,7 @@ def _says(trace: Trace, kind: str, rows: str, change: Tensor | None) -> str:
     query, key = divmod(int(change.argmax()), change.shape[1])
     largest = f"{float(change.max()):.2f}"
     if not change.any():
-        return _("The same head twice: none of its {cells} weights changes.").format(cells=change.numel())
+        return _("The same head twice: none of its {cells} weights changes.", cells=change.numel())
     keys = trace.target_in_labels if kind == "decoder_self" else trace.source_labels
     if kind == "encoder_self":
         text = _(
@@ -162,11 +162,9 @@ def _says(trace: Trace, kind: str, rows: str, change: Tensor | None) -> str:
         )
         return text.format(cells=change.numel(), query=trace.source_labels[query], key=keys[key], largest=largest)
     predicted = rows == "predicted"
-    text = _(
+    return _(
         "The same head twice: of {cells} weights, the one from “{query}” ({reading}) to “{key}” changes most, by "
-        "{largest}."
-    )
-    return text.format(
+        "{largest}.",
         cells=change.numel(),
         query=(trace.target_out_labels if predicted else trace.target_in_labels)[query],
         reading=_("the token predicted") if predicted else _("the token fed in"),

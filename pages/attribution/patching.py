@@ -114,7 +114,7 @@ def recovered(model: Pretrained, trace: Trace, other: Trace, step: int) -> Recov
         ))  # fmt: skip
 
     key = (model.name, identity(model), trace.id, other.id, step)
-    label = _("Patch every head and every token: {count} places").format(count=f"{len(places):,}")
+    label = _("Patch every head and every token: {count} places", count=f"{len(places):,}")
     tokens = len(places) * (len(trace.source_ids) + step + 1) // 2  # a pass begins with the layer of its place
     return task.sized_result(JOBS, key, label, work, model, tokens)
 
@@ -236,11 +236,11 @@ def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
         for layer in range(layers_of(config, kind)):
             values = list(found.heads[kind].values[layer * config.heads : (layer + 1) * config.heads])
             values += [sum(values) / len(values), found.layers[kind].values[layer]]
-            names = [_("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+            names = [_("Layer {layer}, head {head}", layer=layer + 1, head=head + 1)
                      for head in range(config.heads)]  # fmt: skip
             names += [
-                _("Layer {layer}, mean of heads").format(layer=layer + 1),
-                _("Layer {layer}, all heads together").format(layer=layer + 1),
+                _("Layer {layer}, mean of heads", layer=layer + 1),
+                _("Layer {layer}, all heads together", layer=layer + 1),
             ]
             cells.append([_cell(value, kind, name) for value, name in zip(values, names, strict=True)])
             places = [*range(1, config.heads + 1), "mean", "all"]

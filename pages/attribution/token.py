@@ -140,8 +140,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         with saving.saved(
             "attribution-areas", ["attribution-areas", trace.checkpoint, token],
             [
-                _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
-                _("What “{token}” rests on").format(token=token),
+                _("{source} → {target}", source=trace.source_text, target=trace.target_text),
+                _("What “{token}” rests on", token=token),
             ],
             [("method", "tau", "area"), *ranked],
         ):  # fmt: skip
@@ -153,7 +153,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             _("Integrated gradients add up to {added} nats, and have to add up to {wanted}.").format(
                 added=_number(found.added), wanted=_number(found.wanted)
             ),
-            _("So they stop short of their tolerance, {percent}%: read them with care.").format(percent=100 * TOLERANCE)
+            _("So they stop short of their tolerance, {percent}%: read them with care.", percent=100 * TOLERANCE)
             if short
             else "",
             quiet=True,
@@ -172,7 +172,7 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
     for side, pieces, labels, counts in sides:
         spans = []
         for piece, label, count in zip(pieces, labels, counts, strict=False):
-            title = _("{token}: first for {count} of {all} methods").format(token=label, count=count, all=len(METHODS))
+            title = _("{token}: first for {count} of {all} methods", token=label, count=count, all=len(METHODS))
             gap = " " if piece.startswith(PIECE_MARK) or piece == "</s>" else ""
             text = html.escape(piece.removeprefix(PIECE_MARK) or label)
             spans.append(
@@ -184,7 +184,7 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
     counted = [("source", *one) for one in zip(trace.source_labels, votes, strict=False)]
     counted += [("target", *one) for one in zip(sides[1][2], sides[1][3], strict=False)]
     token = trace.target_out_labels[step]
-    about = _("What “{token}” rests on").format(token=token)
+    about = _("What “{token}” rests on", token=token)
     stem = ["attribution-words", trace.checkpoint, token]
     with saving.saved("attribution-words", stem, [about], [("side", "token", "methods"), *counted]):
         st.html("".join(lines))
@@ -200,7 +200,7 @@ def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, s
         row = []
         for other in order:
             tau = found.taus[one][other]
-            says = _("{method} and {other}: {tau}").format(method=names[one], other=names[other], tau=_number(tau))
+            says = _("{method} and {other}: {tau}", method=names[one], other=names[other], tau=_number(tau))
             level = 0.0 if math.isnan(tau) else abs(tau)
             row.append({"text": _number(tau), "tone": "below" if tau < 0 else "cross", "level": level, "says": [says]})
         cells.append(row)
@@ -213,8 +213,8 @@ def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, s
         [panel],
         ["agreement", trace.checkpoint, trace.target_out_labels[step]],
         [
-            _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
-            _("What “{token}” rests on").format(token=trace.target_out_labels[step]),
+            _("{source} → {target}", source=trace.source_text, target=trace.target_text),
+            _("What “{token}” rests on", token=trace.target_out_labels[step]),
         ],
         [["method", *order], *([one, *(found.taus[one][other] for other in order)] for one in order)],
     )
@@ -259,9 +259,7 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
     best = min(METHODS, key=lambda name: found.removed[name].area)
     token, word = trace.target_out_labels[step], labels[max(columns, key=lambda index: found.rows[best][index])]
     if len(columns) == 1:
-        return _("“{token}” has only “{word}” to rest on, so there is no order to compare.").format(
-            token=token, word=word
-        )
+        return _("“{token}” has only “{word}” to rest on, so there is no order to compare.", token=token, word=word)
     probabilities = found.removed[best].probabilities[:2]
     before, after = (f"{100 * one:.0f}%" if one >= 0.01 else _("under 1%") for one in probabilities)
     text = _("“{token}” rests most on “{word}”: hide that word, and its probability goes from {before} to {after}.")
@@ -312,7 +310,7 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
             for index, label in enumerate(labels):
                 share = found.rows[name][start + index]
                 percent = str(round(100 * share)).replace("-", "−")
-                says = _("{method}: {share}% from {token}").format(method=names[name], share=percent, token=label)
+                says = _("{method}: {share}% from {token}", method=names[name], share=percent, token=label)
                 row.append(
                     {
                         "text": percent,
@@ -345,8 +343,8 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
         panels,
         ["attribution", trace.checkpoint, trace.target_out_labels[step]],
         [
-            _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
-            _("What “{token}” rests on").format(token=trace.target_out_labels[step]),
+            _("{source} → {target}", source=trace.source_text, target=trace.target_text),
+            _("What “{token}” rests on", token=trace.target_out_labels[step]),
         ],
         rows,
     )

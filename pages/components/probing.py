@@ -127,7 +127,7 @@ def _ended_message(measurement: Measurement, mine: bool, has_baseline: bool) -> 
     has_baseline: whether there are scores without switches.
     """
     if measurement.stage == "failed" and mine:
-        message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
+        message(_("The evaluation failed: {error}.", error=measurement.error), "error")
     elif measurement.stage == "stopped" and mine:
         message(_stopped_sentences(measurement, has_baseline), "note")
     elif measurement.stage == "done" and not mine:
@@ -150,7 +150,7 @@ def _body(compared: Compared, pairs: Sequence[Pair], measurement: Measurement | 
         _progress(measurement)
     elif len(scores) < len(keys):
         st.button(
-            _("Measure on {count} sentences").format(count=len(pairs)),
+            _("Measure on {count} sentences", count=len(pairs)),
             key="hs-probe-start",
             on_click=start,
             args=(Measurement, JOBS, compared.model, pairs, compared.interventions),

@@ -61,9 +61,7 @@ def _shown_progress(task: Task[Any]) -> None:
     elif left is None:
         text = _("Computing …")
     else:
-        text = _("{done} of {total}, about {seconds} s left").format(
-            done=task.done, total=task.total, seconds=f"{left:.0f}"
-        )
+        text = _("{done} of {total}, about {seconds} s left", done=task.done, total=task.total, seconds=f"{left:.0f}")
     st.progress(task.done / task.total if task.total else 0.0, text=text)
     st.button(_("Stop"), key="hs-task-stop", on_click=task.stop, disabled=task.stopping)
 
@@ -86,7 +84,7 @@ def _body(
         if task.stage == "failed":
             message(capital(task.error) + ".", "error")
         elif task.stage == "stopped":
-            message(_("Stopped at {done} of {total}.").format(done=task.done, total=task.total), "note")
+            message(_("Stopped at {done} of {total}.", done=task.done, total=task.total), "note")
 
 
 def result(

@@ -172,11 +172,9 @@ def changes(compared: Compared) -> str:
         return ""
     marks = [mark for word, mark in zip(before, apart(before, after)[0], strict=True) if is_word(word)]
     switches = in_words(compared.interventions, compared.model.config)
-    text = _(
+    return _(
         "{switches}: {changed} of the {count} words of the translation differ. For the translation as trained, the "
-        "perplexity goes from {before} to {after}."
-    )
-    return text.format(
+        "perplexity goes from {before} to {after}.",
         switches=switches[:1].upper() + switches[1:],
         changed=sum(marks),
         count=len(marks),

@@ -131,7 +131,7 @@ def _heads(options: Options, config: ModelConfig, kind: str) -> Heads:
 def _in_words(heads: Heads, kind: str) -> str:
     wheres = heads.wheres(kind)
     if len(wheres) > NAMED:
-        text = _("{count} heads of {attention}").format(count=len(heads.chosen), attention=heads_in_words(Where(kind)))
+        text = _("{count} heads of {attention}", count=len(heads.chosen), attention=heads_in_words(Where(kind)))
     else:
         text = "; ".join(map(heads_in_words, wheres))
     return capital(text)
@@ -154,7 +154,7 @@ def _quoted(translation: Translation) -> str:
     if not cut_off(translation):
         return translation.text
     text = shortened(translation.text)
-    return _("{text} … (cut off after {limit} tokens)").format(text=text.rstrip("… "), limit=len(translation.tokens))
+    return _("{text} … (cut off after {limit} tokens)", text=text.rstrip("… "), limit=len(translation.tokens))
 
 
 @dataclass
@@ -296,4 +296,4 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             st.html(f'<h2 class="hs-tr-title">{title}</h2>{words_row(words_of(one), marked)}')
         if painted:
             params = " ".join(f"{name}={value}" for name, value in painted.to_params().items())
-            paragraph(_("In Python and on the command line: {switch}").format(switch=params), quiet=True)
+            paragraph(_("In Python and on the command line: {switch}", switch=params), quiet=True)

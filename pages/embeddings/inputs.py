@@ -51,7 +51,7 @@ def stack_labels(trace: Trace, stack: str) -> tuple[str, ...]:
 
 
 def layer_label(layer: int) -> str:
-    return _("layer {layer}").format(layer=layer) if layer else _("embedding")
+    return _("layer {layer}", layer=layer) if layer else _("embedding")
 
 
 def thinned(drawn: figure.Built) -> None:
@@ -263,9 +263,7 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
     with picture:
         if token_id == config.unk_id:
             message(
-                _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.").format(
-                    token=label
-                ),
+                _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.", token=label),
                 "note",
             )
             (label,) = model.tokenizer_of(side).pieces([token_id])
@@ -369,8 +367,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
         paragraph(
             _(
                 "This plane shows {low} to {high}% of the tokens' variance; the best plane for each single layer "
-                "would show {best_low} to {best_high}%. The other {others} dimensions are not visible here."
-            ).format(
+                "would show {best_low} to {best_high}%. The other {others} dimensions are not visible here.",
                 low=f"{min(shares):.0f}", high=f"{max(shares):.0f}", best_low=f"{min(best):.0f}",
                 best_high=f"{max(best):.0f}", others=f"{frame.model.config.d_model - 2:,}",
             )
@@ -380,7 +377,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
 def _layer_and_variance(layer: int, share: float | None) -> str:
     """A point in a stack by name, with the percentage of variance seen there."""
     if share is None:
-        return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")
+        return _("after layer {layer}", layer=layer) if layer else _("before layer 1")
     if layer:
-        return _("after layer {layer} ({share}% of the variance)").format(layer=layer, share=f"{share:.0f}")
-    return _("before layer 1 ({share}% of the variance)").format(share=f"{share:.0f}")
+        return _("after layer {layer} ({share}% of the variance)", layer=layer, share=f"{share:.0f}")
+    return _("before layer 1 ({share}% of the variance)", share=f"{share:.0f}")

@@ -248,11 +248,9 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
 
 def _certainty(trace: Trace, least: int) -> str:
     """How certain the steps are, and the step `least` that is so least."""
-    sentence = _(
+    return _(
         "Every step ends in a probability for each of the {count} tokens. The token of the sentence gets more than 0.5 "
-        "in {sure} of {steps} steps; the least certain is step {number}: “{token}” gets {probability}."
-    )
-    return sentence.format(
+        "in {sure} of {steps} steps; the least certain is step {number}: “{token}” gets {probability}.",
         count=f"{trace.logits.shape[-1]:,}",
         sure=int((trace.probabilities > 0.5).sum()),
         steps=len(trace.probabilities),

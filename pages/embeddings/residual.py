@@ -63,8 +63,8 @@ def _layers_passed(frame: PageFrame, stack: str) -> int | None:
 
     def name(layer: int) -> str:
         if layer < layers:
-            return _("layer {layer}").format(layer=layer)
-        return _("layer {layer}, output of the {stack}").format(layer=layer, stack=stack_name(stack))
+            return _("layer {layer}", layer=layer)
+        return _("layer {layer}, output of the {stack}", layer=layer, stack=stack_name(stack))
 
     layer = int(frame.options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
     return None if layer == layers else layer

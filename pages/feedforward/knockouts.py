@@ -95,7 +95,7 @@ def _set(switch_class: type, switches: Sequence[Switch]) -> str:
         try:
             store_state(replace(state, switches=Interventions((*rest, *switches))))
         except InterventionError as error:
-            return _("{reason}; leave out the whole FFN instead.").format(reason=capital(error))
+            return _("{reason}; leave out the whole FFN instead.", reason=capital(error))
     return ""
 
 
@@ -199,7 +199,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
         st.session_state[key] = written
     with third:
         st.text_input(
-            _("Silence neurons, 1 to {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
+            _("Silence neurons, 1 to {count}: numbers and ranges", count=f"{config.d_ff:,}"),
             key=key,
             placeholder=_("for example 17, 30-45"),
             on_change=_typed,
@@ -209,7 +209,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
             message(_list_error(key))
     with st.container(horizontal=True, gap="small"):
         st.button(
-            _("The {count} most active here").format(count=STRONGEST),
+            _("The {count} most active here", count=STRONGEST),
             key="feedforward_strongest",
             help=_("By the sum of their activations over the tokens of this sentence"),
             on_click=_silence_by_button,
@@ -250,7 +250,7 @@ def _without(model: Pretrained, trace: Trace, skips: list[Skip], limit: int) -> 
             found.append(perplexity(model.retrace(trace, Interventions((skip,)), limit=limit)))
         return found
 
-    label = _("Leave out each of {count} sub-layers alone").format(count=len(skips))
+    label = _("Leave out each of {count} sub-layers alone", count=len(skips))
     tokens = len(skips) * (len(trace.source_ids) + len(trace.target_in_ids))
     return task.sized_result(JOBS, (model.name, identity(model), trace.id, limit), label, work, model, tokens)
 
@@ -310,7 +310,7 @@ def _alone(
         trained = perplexity(trace)
         named = list(zip(skips, _names(skips), values, strict=True))
         bars = {stack: {name: value for skip, name, value in named if skip.stack == stack} for stack in STACKS}
-        out = [_("{stack}, {sublayer}").format(stack=stack_name(skip.stack), sublayer=name)
+        out = [_("{stack}, {sublayer}", stack=stack_name(skip.stack), sublayer=name)
                for skip, name, _value in named if skip in switches.switches]  # fmt: skip
         drawn = figure.built(figures.left_out, bars, trained, out)
         with place:

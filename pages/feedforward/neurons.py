@@ -108,8 +108,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     active = int((activation != 0).sum())
     label = labels(trace)[chosen.stack][chosen.token]
     if not active:
-        text = _("At “{token}” every activation of this layer is 0: only b₂ is added.")
-        paragraph(text.format(token=label))
+        paragraph(_("At “{token}” every activation of this layer is 0: only b₂ is added.", token=label))
         return
     count = min(FEW, active)
     leaders, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
@@ -141,7 +140,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
         for neuron, length in zip(longest.neurons, longest.contribution, strict=True)
         if neuron not in leaders.neurons
     ]
-    more = _("These also lead by length: {neurons}.").format(neurons=", ".join(missed)) if missed else ""
+    more = _("These also lead by length: {neurons}.", neurons=", ".join(missed)) if missed else ""
     text = _(
         "Click a bar to choose its neuron. The activation says how strongly a neuron responds, the length how much it "
         "adds: rows wᵢ of W₂ are {low} to {high} long."
@@ -159,11 +158,9 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen, promoted: Promotio
     if value == 0:
         text = _("Neuron {neuron} of {layer} is silent at “{token}”: its activation is 0, so it adds nothing.")
         return text.format(neuron=neuron, layer=layer, token=label)
-    text = _(
+    return _(
         "At “{token}” neuron {neuron} of {layer} is active ({value}, rank {rank} of {count}) and adds a vector of "
-        "length {length} that points to {pieces}."
-    )
-    return text.format(
+        "length {length} that points to {pieces}.",
         token=label,
         neuron=neuron,
         layer=layer,
@@ -275,7 +272,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         ids.append(read.ids[position])
         next_ids.append(read.following[position])
         (following,) = shown(model, [read.following[position]], reads)
-        after = _("next comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
+        after = _("next comes “{piece}”", piece=following) if chosen.stack == "decoder" else ""
         small = f"<small>{html.escape(after)}</small>" if after else ""
         text = in_context(read, position)
         rows.append(f'<li><b>{values[index]:.2f}</b><span><span dir="auto">{text}</span>{small}</span></li>')
@@ -288,7 +285,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         summary = _("Of these {count} strongest, {times} are the piece “{piece}”.")
         sentences.append(summary.format(count=len(ids), times=times, piece=piece))
     elif len(ids) > 1:
-        sentences.append(_("These {count} strongest are {count} different pieces.").format(count=len(ids)))
+        sentences.append(_("These {count} strongest are {count} different pieces.", count=len(ids)))
     if chosen.stack == "decoder":
         hits = sum(token_id in promoted.top for token_id in next_ids)
         summary = _(
@@ -307,7 +304,7 @@ def _silent(model: Pretrained, statistics: NeuronStatistics) -> None:
     always = {stack: statistics.stack(stack).always.numpy() for stack in STACKS}
     d_ff = model.config.d_ff
     if any(mask.any() for mask in (*never.values(), *always.values())):
-        over = _("{pairs} sentence pairs").format(pairs=statistics.pairs)
+        over = _("{pairs} sentence pairs", pairs=statistics.pairs)
         drawn = figure.built(figures.silent, never, always, d_ff, statistics.threshold, over)
         figure.draw(drawn, "feedforward_silent", "feedforward-silent")
     text = _(
@@ -332,7 +329,7 @@ def _counted(model: Pretrained) -> NeuronStatistics | None:
     return task.sized_result(
         JOBS,
         key_of(model),
-        _("Count over {count} sentence pairs").format(count=len(pairs)),
+        _("Count over {count} sentence pairs", count=len(pairs)),
         lambda progress: neuron_statistics(model, pairs, progress),
         model,
         sum(len(model.encode(source)) + len(model.encode(target, "target")) for source, target in pairs),

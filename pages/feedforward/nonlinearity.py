@@ -85,7 +85,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         where = f"{stack}-layer-{layer + 1}" + (f"-token-{token}" if token else "")
         figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity", first=True, about=where, trace=trace)
     outside = int(((before < z[0]) | (before > z[-1])).sum())
-    few = _("There is a tick for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(ticks):,}")
+    few = _("There is a tick for {drawn} of them, evenly spaced by rank.", drawn=f"{len(ticks):,}")
     far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(
         outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
     )

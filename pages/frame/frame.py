@@ -422,7 +422,7 @@ def _open_model(state: State) -> Pretrained:
     try:
         return session_models.load(state.checkpoint)
     except transformer.CheckpointError as error:
-        message(_("This checkpoint cannot be opened: {error}.").format(error=error), "error")
+        message(_("This checkpoint cannot be opened: {error}.", error=error), "error")
         st.stop()
 
 

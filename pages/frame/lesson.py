@@ -278,7 +278,7 @@ class Panel:
         pointed_out = f"{BLOCKS}{shows}:not({shows} ~ *)" if shows else ""  # the first one
         with st.container(key="hs-lesson-folded" if folded else "hs-lesson"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-lesson-head"):
-                where = _("{stop} of {count}").format(stop=self.number, count=count)
+                where = _("{stop} of {count}", stop=self.number, count=count)
                 title = html.escape(translate(self.lesson.title))
                 st.html(f'<h2 class="hs-lesson-name">{title} <small>{where}</small></h2>', width="stretch")
                 shows = _("Show the lesson") if folded else _("Hide")
@@ -339,7 +339,7 @@ class Panel:
 
     def _title(self) -> None:
         section = (
-            f"<small>{html.escape(_('Section {number} of the paper').format(number=self.stop.section))}</small>"
+            f"<small>{html.escape(_('Section {number} of the paper', number=self.stop.section))}</small>"
             if self.stop.section
             else ""
         )
@@ -694,9 +694,9 @@ def _read_answer(question: Question, asked: Asked, key: str) -> tuple[str | tupl
         return (chosen if len(chosen) == len(asked.options) else ""), missing
     text = str(value or "").strip()
     if text and question.kind == "number" and number_in(text) is None:
-        return "", _("“{text}” is not a number. Answer with a number such as 4 or 0.5.").format(text=text)
+        return "", _("“{text}” is not a number. Answer with a number such as 4 or 0.5.", text=text)
     if text and question.kind == "shape" and not numbers(text):
-        return "", _("“{text}” has no numbers. Answer with a shape such as [2, 3, 4, 5].").format(text=text)
+        return "", _("“{text}” has no numbers. Answer with a shape such as [2, 3, 4, 5].", text=text)
     return text, _("The field is empty. Type an answer, then press Answer.")
 
 

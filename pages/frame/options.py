@@ -90,7 +90,7 @@ class Options:
 
     def value(self, name: str, low: int, high: int, default: int) -> int:
         """A whole number from low to high, without a widget."""
-        allowed = _("a whole number from {low} to {high}").format(low=low, high=high)
+        allowed = _("a whole number from {low} to {high}", low=low, high=high)
         return self._number(name, default, lambda value: max(low, min(high, value)), allowed)
 
     def nearest(self, name: str, values: Sequence[int], default: int) -> int:

@@ -277,7 +277,7 @@ def draw_waiting() -> bool:
     here = seat()
     if here is None or not follows():
         return False
-    room, text = _("Room {code}").format(code=here.code), _("You are in. Your teacher's view will appear here.")
+    room, text = _("Room {code}", code=here.code), _("You are in. Your teacher's view will appear here.")
     st.html(f'<div class="hs-room-waits"><b>{html.escape(room)}</b><p role="status">{html.escape(text)}</p></div>')
     return True
 
@@ -303,7 +303,7 @@ def news(path: str) -> Move | None:
         _say(capital(error) + ".")
         return None
     if found is None:
-        _leave_seat(_("The room {code} has ended.").format(code=here.code))
+        _leave_seat(_("The room {code} has ended.", code=here.code))
         return None
     here.room = found
     if found.revealed:
@@ -311,7 +311,7 @@ def news(path: str) -> Move | None:
     if here.teaches:
         return None
     if member is None:
-        _leave_seat(_("The teacher has removed you from the room {code}.").format(code=here.code))
+        _leave_seat(_("The teacher has removed you from the room {code}.", code=here.code))
         return None
     WATCH.sit(session_id(), here.code, here.member, found.step)
     called_back = member.follows and not here.follows
@@ -468,7 +468,7 @@ def _find_note(here: Seat, path: str) -> None:
     number = _shown_find(path)
     note = next((find.text for find in rooms().finds(here.code) if str(find.number) == number), None)
     if note is not None:
-        about = _("A student's view: “{note}”").format(note=note) if note else _("A student's view")
+        about = _("A student's view: “{note}”", note=note) if note else _("A student's view")
         st.html(f'<p class="hs-room-find">{html.escape(about)}</p>')
 
 
@@ -505,17 +505,17 @@ def _presence(here: Seat) -> None:
     """How many students there are and how many follow, and a button to the finds that are new."""
     there = rooms().here(here.code)
     following = sum(member.follows for member in there)
-    room = html.escape(_("Room {code}").format(code=here.code))
+    room = html.escape(_("Room {code}", code=here.code))
     counted = _("no students yet")
     if there:
-        counted = _("students: {count}, following you: {following}").format(count=len(there), following=following)
+        counted = _("students: {count}, following you: {following}", count=len(there), following=following)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
         code, last = session().finds_put_away
         new = [find.number for find in rooms().finds(here.code) if code != here.code or find.number > last]
         if not new:
             return
-        views, about = _("Views: {count}").format(count=len(new)), _("Views from students")
+        views, about = _("Views: {count}", count=len(new)), _("Views from students")
         if st.button(views, key="hs-room-finds", on_click=_open_class, help=about):
             st.rerun()  # the page, not only this line
         about = _("Put away until another view is sent; Class keeps them all")
@@ -547,9 +547,9 @@ def _class(here: Seat, in_words: InWords) -> None:
     """What members sent, and who they are. Names are folded away, because the class may see this screen."""
     _finds(here)
     answers, there = rooms().answers(here.code), rooms().here(here.code)
-    with st.expander(_("Answers by name ({count})").format(count=len(answers)), key="hs-room-by-name"):
+    with st.expander(_("Answers by name ({count})", count=len(answers)), key="hs-room-by-name"):
         _answers(here, answers, _persons(answers, there), in_words)
-    with st.expander(_("People ({count})").format(count=len(there)), key="hs-room-people"):
+    with st.expander(_("People ({count})", count=len(there)), key="hs-room-people"):
         _people(there)
     if session().asks_to_end != here.code:
         st.button(_("End the room"), key="hs-room-end", on_click=_ask_end, args=(here.code,))
@@ -569,7 +569,7 @@ def _class(here: Seat, in_words: InWords) -> None:
 def _persons(answers: list[MemberAnswer], there: list[Member]) -> dict[str, str]:
     """Member -> "Person 1" and so on: those who are there, then those who have left and answered."""
     ids = dict.fromkeys([member.id for member in there] + [given.member for given in answers])
-    return {member: _("Person {number}").format(number=number) for number, member in enumerate(ids, start=1)}
+    return {member: _("Person {number}", number=number) for number, member in enumerate(ids, start=1)}
 
 
 def _people(there: list[Member]) -> None:
@@ -577,14 +577,14 @@ def _people(there: list[Member]) -> None:
     for member in there:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             name = member.name or persons[member.id]
-            text = name if member.follows else _("{name} (looks around)").format(name=name)
+            text = name if member.follows else _("{name} (looks around)", name=name)
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if member.name:
                 st.button(_("Remove the name"), key=f"hs-room-unname-{member.id}", on_click=_steer,
                           args=("remove_name", member.id), type="tertiary")  # fmt: skip
             st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=_steer, args=("remove", member.id),
                       type="tertiary")  # fmt: skip
-    st.caption(_("A room ends by itself after {hours} hours.").format(hours=HOURS))
+    st.caption(_("A room ends by itself after {hours} hours.", hours=HOURS))
 
 
 def _finds(here: Seat) -> None:
@@ -669,7 +669,7 @@ def _member_bar(here: Seat, path: str) -> None:
             st.text_input(name, key="hs-room-first-name", max_chars=LONGEST_NAME, placeholder=name, width="stretch",
                           on_change=_rename, args=("hs-room-first-name",), label_visibility="collapsed")  # fmt: skip
             st.button(_("OK"), key="hs-room-named", on_click=_name_once)
-    menu = st.popover(_("Room {code}").format(code=here.code), key="hs-room-menu", on_change="rerun")
+    menu = st.popover(_("Room {code}", code=here.code), key="hs-room-menu", on_change="rerun")
     if menu.open:
         keep_own()  # it has this person's name
         st.session_state["hs-room-name"] = here.name
@@ -783,7 +783,7 @@ def answers_so_far(here: Seat, question: str, draw: Callable[[list[MemberAnswer]
 
 def _count(here: Seat, answers: list[MemberAnswer]) -> None:
     count = max(len(rooms().here(here.code)), len(answers))  # some may have left
-    counted = _("{answers} of {count} have answered").format(answers=len(answers), count=count)
+    counted = _("{answers} of {count} have answered", answers=len(answers), count=count)
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
 
 

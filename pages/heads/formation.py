@@ -110,7 +110,7 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
         return store_state(replace(state, view=replace(state.view, training=None)))
     formed_heads = formed(model, max_tokens())
     if isinstance(formed_heads, Text):
-        message(_("The page cannot show how the heads formed: {reason}.").format(reason=formed_heads))
+        message(_("The page cannot show how the heads formed: {reason}.", reason=formed_heads))
         return state
     view = _reported(state.view, formed_heads.recording.steps, state.revision)
     if view != state.view:

@@ -51,7 +51,7 @@ def _lead(frame: PageFrame, first_sight: bool) -> None:
         found = lesson.find(FIRST, tuple(page.path for page in frame.links))
         member = room.seat() is not None and not room.teaches()
         if found is not None and not member:
-            start = _("Start “{title}” →").format(title=plain_markdown(translate(found.title)))
+            start = _("Start “{title}” →", title=plain_markdown(translate(found.title)))
             label, kind = (say("first_start"), "primary") if first_sight else (start, "tertiary")
             st.button(label, key="hs-start", on_click=lesson.start, args=(FIRST,), type=kind)  # type: ignore[arg-type]
         if not first_sight:

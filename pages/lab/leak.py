@@ -167,8 +167,8 @@ def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: 
     most = max(float(moves[:position].max()) for moves in distances) or 1.0
     titles = (_("fed"), _("predicts"), *sides)
     head = '<th scope="col">#</th>' + "".join(f'<th scope="col">{html.escape(title)}</th>' for title in titles)
-    past = _("The past: predicted before position {position} is fed").format(position=position + 1)
-    rest = _("From position {position} on: these can see the new token").format(position=position + 1)
+    past = _("The past: predicted before position {position} is fed", position=position + 1)
+    rest = _("From position {position} on: these can see the new token", position=position + 1)
     rows = []
     for index, label in enumerate(labels):
         if index in (0, position):
@@ -280,8 +280,8 @@ def punch_line(with_mask: float, without: float) -> str:
     values = {"with_mask": number(with_mask), "without": number(without)}
     return (
         f'<p class="hs-leak-punch"><small>{html.escape(_("Perplexity of this target"))}</small>'
-        f"<span>{html.escape(_('{with_mask} with the mask').format(**values))}</span>"
-        f'<b aria-hidden="true">→</b><span>{html.escape(_("{without} without").format(**values))}</span></p>'
+        f"<span>{html.escape(_('{with_mask} with the mask', **values))}</span>"
+        f'<b aria-hidden="true">→</b><span>{html.escape(_("{without} without", **values))}</span></p>'
     )
 
 
@@ -302,7 +302,7 @@ def _free_running(compared: Compared, switches: Sequence[Interventions], surpris
     source = compared.before.source_text
     translations = [cache.translate(compared.model, source, switch_set, compared.limit) for switch_set in switches]
     texts = [
-        _("{text} … (cut off after {limit} tokens)").format(text=translated.text, limit=len(translated.tokens))
+        _("{text} … (cut off after {limit} tokens)", text=translated.text, limit=len(translated.tokens))
         if cut_off(translated)
         else translated.text
         for translated in translations
@@ -375,7 +375,7 @@ def _draw_without_mask(
             _draw_rows(trace, exchange, [distances], (_("change"),), switches, legend, said)
         written = cache.translate(model, trace.source_text, switches, compared.limit)
         shown = (
-            _("{text} … (cut off after {limit} tokens)").format(text=written.text, limit=len(written.tokens))
+            _("{text} … (cut off after {limit} tokens)", text=written.text, limit=len(written.tokens))
             if cut_off(written)
             else written.text
         )

@@ -141,7 +141,7 @@ def _lesson(own: Draft, pages: tuple[str, ...]) -> None:
     if not own.stops:
         paragraph(_("It has no stop yet. Open a view that you want to show, and add it there."))
     elif isinstance(found, LessonError):
-        message(_("To save it or try it, change this: {error}.").format(error=found.without_line), "note")
+        message(_("To save it or try it, change this: {error}.", error=found.without_line), "note")
     _use(own, found if isinstance(found, Lesson) else None, pages)
 
 
@@ -309,7 +309,7 @@ def _use(own: Draft, found: Lesson | None, pages: tuple[str, ...]) -> None:
         paragraph(_("This server has the lesson. Its link:"))
         st.code(link, language=None, wrap_lines=True)
     elif served is not None:
-        paragraph(_("The server has another lesson in {name}.toml; put the new file in its place.").format(name=name))
+        paragraph(_("The server has another lesson in {name}.toml; put the new file in its place.", name=name))
     else:
         where = _("To give it as a link, put the file into the server's lessons folder (HEADSCOPE_LESSONS): {link}")
         paragraph(where.format(link=link), quiet=True)
@@ -333,6 +333,6 @@ def _load(pages: tuple[str, ...]) -> None:
             return
         draft.load(file.data[: LARGEST + 1].decode("utf-8"), pages)
     except (FileError, LessonError) as error:
-        draft.drafts().refused = _("The file cannot be loaded: {error}.").format(error=error)
+        draft.drafts().refused = _("The file cannot be loaded: {error}.", error=error)
     except UnicodeDecodeError:
         draft.drafts().refused = _("The file cannot be loaded: it is not a text in UTF-8.")

@@ -35,7 +35,7 @@ def draw(frame: PageFrame) -> None:
                 _card(frame, name, one)
     for name, one in found.items():
         if not isinstance(one, Lesson):
-            message(_("The lesson {name} cannot be read: {error}.").format(name=name, error=one), "error")
+            message(_("The lesson {name} cannot be read: {error}.", name=name, error=one), "error")
 
 
 def _card(frame: PageFrame, name: str, one: Lesson) -> None:

@@ -39,7 +39,7 @@ def _example(frame: PageFrame) -> None:
     found = next((example for example in examples(frame.model) if example.translation and not example.target), None)
     if found is not None:
         with st.container(key="hs-model-example"):
-            paragraph(_("{source} → {target}").format(source=found.source, target=found.translation))
+            paragraph(_("{source} → {target}", source=found.source, target=found.translation))
             st.page_link(
                 frame.link_to("heads"), label=_("See how it wrote this →"), query_params={"source": found.source}
             )

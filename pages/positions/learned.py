@@ -119,8 +119,7 @@ def exact(model: Pretrained, task: str, length: int) -> float | None:
 def _introduction(model: Pretrained, pair: Pair) -> str:
     """Whose table this is, and why it is shown."""
     if model.config.positions == "learned":
-        sentence = _("The positions of {name} are learned, one vector each (Table 3, row E of the paper).")
-        return sentence.format(name=model.name)
+        return _("The positions of {name} are learned, one vector each (Table 3, row E of the paper).", name=model.name)
     if model.config.positions == "none":
         sentence = _(
             "{name} adds no positions, so it has no position vectors to show. {learned} is a bundled model with "
@@ -172,13 +171,11 @@ def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -
     """Where the numbers of `_row_statistics` come from."""
     norms, last = row_norms(table), trained[1]
     inside, outside = norms[: last + 1], norms[last + 1 :]
-    sentence = _(
+    return _(
         "{name}'s metrics.json names its data: “{data}”. Its longest input has {last} symbols, at positions 0 to "
         "{before}; </s> stands at {last}. All rows started as random numbers with variance 1 / d_model, which is a "
         "norm of about 1. Norms of the trained rows now: {low} to {high}. Norms of the other rows, which no gradient "
-        "reached: {low_out} to {high_out}."
-    )
-    return sentence.format(
+        "reached: {low_out} to {high_out}.",
         name=model.name,
         data=_ranges(model)[0],
         last=last,
@@ -213,8 +210,7 @@ def _tables(options: Options, pair: Pair, beside: bool) -> tuple[DeltaGenerator,
     known_length = trained_positions(model)
     paragraph(_row_statistics(learned.cpu(), known_length, model.name))
     if shown < len(learned):
-        text = _("The first {shown} of {total} positions are drawn.")
-        paragraph(text.format(shown=shown, total=len(learned)), quiet=True)
+        paragraph(_("The first {shown} of {total} positions are drawn.", shown=shown, total=len(learned)), quiet=True)
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
@@ -285,11 +281,9 @@ def _results(
         lengths = trained_lengths(model)
         if lengths is not None and {lengths[1], lengths[1] + 1} <= exact_shares.keys():
             last = lengths[1]
-            sentence = _(
+            text = _(
                 "{name}: {within} exact at {last} symbols, the longest it was trained on; {after} at {next}, {far} at "
-                "{most}."
-            )
-            text = sentence.format(
+                "{most}.",
                 name=model.name,
                 within=_percent(exact_shares[last]),
                 last=last,
@@ -324,7 +318,7 @@ def _exact_by_length(models: tuple[Pretrained, ...], name: str) -> dict[str, lis
                 shares[model.name].append(exact(model, name, length))
         return shares
 
-    label = _("Count exact answers up to {most} symbols").format(most=LENGTHS[-1])
+    label = _("Count exact answers up to {most} symbols", most=LENGTHS[-1])
     tokens = 2 * len(models) * COUNT * sum(LENGTHS)  # of inputs and answers
     return task.sized_result(JOBS, (*map(identity, models), name), label, work, models[-1], tokens)
 
@@ -360,9 +354,7 @@ def draw(frame: PageFrame) -> None:
     length."""
     pair = pair_of(frame.model)
     if pair is None:
-        message(
-            _("No checkpoint with learned positions was found to compare with; {name} is bundled.").format(name=LEARNED)
-        )
+        message(_("No checkpoint with learned positions was found to compare with; {name} is bundled.", name=LEARNED))
         return
     counted = _counted(pair)
     about = _point(*counted) if counted is not None and counted[0][-1] is pair.learned else ""

@@ -28,8 +28,8 @@ def _where(low: int | None, high: int | None) -> str:
     if (low, high) == (0, 0):
         return _("at the query's own place")
     if high is None or high > 0:
-        return _("{distance} after the query").format(distance=name)
-    return _("{distance} before the query").format(distance=name)
+        return _("{distance} after the query", distance=name)
+    return _("{distance} before the query", distance=name)
 
 
 def _sentence(found: ByDistance, stack: str) -> str:
@@ -38,11 +38,9 @@ def _sentence(found: ByDistance, stack: str) -> str:
     head = int(spread.argmax())
     row = found.bias[head]
     high, low = int(row.argmax()), int(row.argmin())
-    text = _(
+    return _(
         "Head {head} of the {stack} depends most on distance: it adds {high} to the score of a key {near}, and {low} "
-        "to one {far}."
-    )
-    return text.format(
+        "to one {far}.",
         head=head + 1,
         stack=stack_name(stack),
         high=f"{float(row[high]):.2f}".replace("-", "−"),
@@ -59,9 +57,7 @@ def draw(frame: PageFrame) -> None:
     found = {stack: by_distance(table) for stack, table in tables.items() if table is not None}
     if not found:
         message(
-            _("{name} has no relative positions; models such as T5 add them to the scores.").format(
-                name=frame.model.name
-            ),
+            _("{name} has no relative positions; models such as T5 add them to the scores.", name=frame.model.name),
             "note",
         )
         return

@@ -123,7 +123,7 @@ def draw(frame: PageFrame) -> None:
     shown = [round(at * (len(rows) - 1) / max(1, count_shown - 1)) for at in range(count_shown)]
     pieces = {"source": _pieces(model, whole.source[shown], "source"),
               "target": _pieces(model, whole.target_out[shown], "target")}  # fmt: skip
-    stem, caption = [model.name, "batch", str(number)], [_("Batch {number}").format(number=number)]
+    stem, caption = [model.name, "batch", str(number)], [_("Batch {number}", number=number)]
     with picture, saving.saved("batch", stem, caption, _table(pieces)):
         left, right = st.columns(2)
         with left:

@@ -34,7 +34,7 @@ def draw(frame: PageFrame) -> None:
     spent = {name: f"{seconds * count * P100 * 1e12:.1e}" for name, seconds, count in TRAINED}
     rows = [
         (
-            _("the paper's {name}").format(name=name), _("{hours:g} hours").format(hours=seconds / 3600),
+            _("the paper's {name}", name=name), _("{hours:g} hours", hours=seconds / 3600),
             f"{count} × {P100:g}", spent[name], "–",
         )
         for name, seconds, count in TRAINED
@@ -48,7 +48,7 @@ def draw(frame: PageFrame) -> None:
         spent["own"] = f"{cost.operations:.1e}"
         rows.append(
             (
-                frame.model.name, _("{hours:g} hours").format(hours=round(cost.seconds / 3600, 2)), f"{speed:g}",
+                frame.model.name, _("{hours:g} hours", hours=round(cost.seconds / 3600, 2)), f"{speed:g}",
                 f"{cost.seconds * speed * 1e12:.1e}", spent["own"],
             )
         )  # fmt: skip

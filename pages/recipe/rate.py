@@ -97,7 +97,7 @@ def draw(frame: PageFrame) -> None:
             _("the paper's base model"): line(BASE, WARMUP, steps),
             _("the paper's big model"): line(BIG, WARMUP, steps),
         }
-        drawn = figure.built(rates, lines, own, _("{model}, as it was trained").format(model=model.name))
+        drawn = figure.built(rates, lines, own, _("{model}, as it was trained", model=model.name))
         figure.draw(drawn, "recipe-rate", "learning-rate", first=True, about=f"{width}-{warmup}-{factor:g}")
         paragraph(_logged(*own) if own is not None else "", quiet=True)
     at = next(iter(runs["warmup"].values()))["step"]

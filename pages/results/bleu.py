@@ -68,7 +68,7 @@ def draw(frame: PageFrame) -> None:
     start, own = "", False
     if english_to_german(model):
         sources = list(PAIRS)
-        label = _("Source, translated by {model}").format(model=model.name)
+        label = _("Source, translated by {model}", model=model.name)
         source = sources[options.index("pair", label, sources, FIRST)]
         references, start = PAIRS[source], _start(model, source) or source
     else:
@@ -83,7 +83,7 @@ def draw(frame: PageFrame) -> None:
     for number, field in enumerate(fields[:REFERENCES], start=1):
         with field:
             known = references[number - 1] if number <= len(references) else ""
-            label = _("Reference {number}: a right translation").format(number=number)
+            label = _("Reference {number}: a right translation", number=number)
             given.append(options.prefilled(f"reference{number}", label, known, LONGEST))
     try:
         found = bleu(hypothesis, given, tokenizer_for(model.languages[1]))
@@ -130,7 +130,7 @@ def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str
         _("Letters with their marks apart (NFD) are put together first (NFC), which sacreBLEU alone does not do.")
         if any(text != composed(text) for text in (hypothesis, *given))
         else "",
-        _("The same score to the last digit: sacreBLEU, signature {signature}.").format(signature=found.signature),
+        _("The same score to the last digit: sacreBLEU, signature {signature}.", signature=found.signature),
         _tokenizer_sentence(frame.model.languages[1]),
         _("Where nothing matches, its smoothing “exp” counts a half, a quarter and so on, instead of 0.")
         if any(order.smoothed for order in found.orders)
@@ -146,7 +146,7 @@ def _tokenizer_sentence(language: str) -> str:
     tokenizer = tokenizer_for(language)
     if tokenizer == USUAL:
         return ""
-    return _("Its tokenizer for {language} is {tokenizer}.").format(language=translate(language), tokenizer=tokenizer)
+    return _("Its tokenizer for {language} is {tokenizer}.", language=translate(language), tokenizer=tokenizer)
 
 
 def _rows(found: Bleu, chrf_score: float) -> list[list[object]]:
@@ -205,13 +205,13 @@ def _lit(found: Bleu, n: int) -> str:
         for start in range(len(tokens) - n + 1):
             if tuple(tokens[start : start + n]) in matched:
                 lit[start : start + n] = [True] * n
-        lines.append((_("Reference {number}").format(number=number), words(tokens, lit)))
+        lines.append((_("Reference {number}", number=number), words(tokens, lit)))
     rows = "".join(f"<div><b>{html.escape(name)}</b><p>{text}</p></div>" for name, text in lines)
     return f'<div class="hs-bleu-texts">{rows}</div>'
 
 
 def _counts(found: Bleu, n: int) -> str:
-    head = (_("{n}-gram").format(n=n), _("in the hypothesis"), _("most in one reference"), _("counted"))
+    head = (_("{n}-gram", n=n), _("in the hypothesis"), _("most in one reference"), _("counted"))
     rows = [(" ".join(one.words), str(one.count), str(one.most), str(one.clipped)) for one in _ngrams(found, n)]
     if not rows:
         rows = [(_("the hypothesis is too short"), "0", "0", "0")]
@@ -222,7 +222,7 @@ def _product(found: Bleu, chrf_score: float) -> str:
     """Precisions, brevity penalty and their product; chrF beside it."""
     rows = [
         (
-            _("precision, n = {n}").format(n=n),
+            _("precision, n = {n}", n=n),
             f"{order.matched} / {order.total}" + (f" {_('(smoothed)')}" if order.smoothed else ""),
             f"{order.precision:.2f}%",
         )
@@ -233,7 +233,7 @@ def _product(found: Bleu, chrf_score: float) -> str:
     )
     rows.append((_("brevity penalty"), lengths, f"{found.brevity_penalty:.4f}"))
     count = len(found.orders)
-    product = _("penalty × (p₁ ⋯ p{n})^(1/{count})").format(n="₁₂₃₄"[count - 1], count=count)
+    product = _("penalty × (p₁ ⋯ p{n})^(1/{count})", n="₁₂₃₄"[count - 1], count=count)
     if count == 1:
         product = _("penalty × p₁")
     rows.append(("BLEU", product, f"{found.score:.4f}"))

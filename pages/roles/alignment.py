@@ -63,7 +63,7 @@ def draw(frame: PageFrame) -> None:
     found = shipped(model) or task.result(
         JOBS,
         (model.name, identity(model)),
-        _("Measure on {count} pairs aligned by hand").format(count=len(golds)),
+        _("Measure on {count} pairs aligned by hand", count=len(golds)),
         lambda progress: measure_alignment(model, golds, progress=progress),
     )
     if found is None:
@@ -97,8 +97,8 @@ def _place(source: Source) -> str:
     if source.layer is None:
         return _("mean of all heads")
     if source.head is None:
-        return _("mean of layer {layer}").format(layer=source.layer + 1)
-    return _("layer {layer}, head {head}").format(layer=source.layer + 1, head=source.head + 1)
+        return _("mean of layer {layer}", layer=source.layer + 1)
+    return _("layer {layer}, head {head}", layer=source.layer + 1, head=source.head + 1)
 
 
 def _says(found: AlignmentScores) -> str:
@@ -152,7 +152,7 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
         _("Alignment error rate of every head: layers down, heads across"),
         [headgrid.panel_of_heads("cross", title, cells, config.heads, _("mean"))],
         ["alignment", frame.model.name, measure, reading],
-        [_("How well the heads of {model} align words").format(model=frame.model.name), measure_names()[measure]],
+        [_("How well the heads of {model} align words", model=frame.model.name), measure_names()[measure]],
         rows,
         chosen=(0, chosen[0], chosen[1]),
         on_pick=picked,
@@ -183,7 +183,7 @@ def _bounds(frame: PageFrame, found: AlignmentScores) -> None:
             rows.append((name, _percent(found.scores[best])))
     reverse = _reverse(frame, found)
     if reverse is not None:
-        rows.append((_("symmetrised with {model}").format(model=reverse[0]), _percent(reverse[1])))
+        rows.append((_("symmetrised with {model}", model=reverse[0]), _percent(reverse[1])))
     st.html(table((_("this model"), _("error rate")), list(dict.fromkeys(rows)), "hs-roles-shares"))
     sentence = _(
         "The best heads are picked on the same {pairs} pairs that they are scored on, so on other pairs their error "

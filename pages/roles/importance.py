@@ -48,8 +48,8 @@ def worth_names(score: str) -> dict[str, str]:
     return {
         "loss": _("Loss, head at 0"),
         "mean": _("Loss, head at its mean"),
-        "score": _("{score}, head at 0").format(score=capital(score)),
-        "mean_score": _("{score}, head at its mean").format(score=capital(score)),
+        "score": _("{score}, head at 0", score=capital(score)),
+        "mean_score": _("{score}, head at its mean", score=capital(score)),
         "gradient": _("Gradient's estimate"),
     }
 
@@ -74,7 +74,7 @@ def draw(frame: PageFrame) -> None:
         found = task.result(
             JOBS,
             (model.name, identity(model)),
-            _("Measure every head on {count} sentences").format(count=len(pairs)),
+            _("Measure every head on {count} sentences", count=len(pairs)),
             lambda progress: survey(model, pairs, progress=progress),
         )
         if found is None:
@@ -167,7 +167,7 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
         panels,
         ["importance", frame.model.name, worth],
         [
-            _("What the heads of {model} are worth").format(model=frame.model.name),
+            _("What the heads of {model} are worth", model=frame.model.name),
             worth_names(_score_name(found))[worth],
         ],
         rows,
@@ -293,7 +293,7 @@ def _prune(frame: PageFrame, found: Survey) -> None:
     default = len(found.heads) - (found.curves["least"][0].breaks() if found.curves["least"] else 0)
     label = _("Heads to remove, least important first")
     count = frame.options.number("left", label, 1, len(found.heads), max(1, default))
-    sentence = _("Open the model without these {count} heads:").format(count=count)
+    sentence = _("Open the model without these {count} heads:", count=count)
     _open_without(frame, found.order[:count], sentence, "hs-without-heads")
 
 

@@ -127,13 +127,13 @@ def draw(frame: PageFrame) -> None:
     found = shipped(model) or task.result(
         JOBS,
         (model.name, identity(model)),
-        _("Measure every head on {count} sentences").format(count=len(pairs)),
+        _("Measure every head on {count} sentences", count=len(pairs)),
         lambda progress: measured(model, progress),
         at_once=True,
     )
     if found is None:
         with lead:
-            point(_("What does each head attend to most? Measure it on {count} sentences.").format(count=len(pairs)))
+            point(_("What does each head attend to most? Measure it on {count} sentences.", count=len(pairs)))
         return
     with lead:
         point(_says(_counts(found)))
@@ -156,7 +156,7 @@ def draw(frame: PageFrame) -> None:
         _head(frame, found[kind], kind, layer, head)
         if colour == "role":
             paragraph(
-                _("Measured on {count} sentences.").format(count=len(pairs)),
+                _("Measured on {count} sentences.", count=len(pairs)),
                 _("“Broad”: no weight is above twice the even one."),
                 _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach."),
                 quiet=True,
@@ -217,7 +217,7 @@ def _percent(share: float) -> str:
 
 def _cell(found: Roles, layer: int, head: int, colour: str, largest: float) -> dict[str, Any]:
     role = found.role(layer, head)
-    place = _("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+    place = _("Layer {layer}, head {head}", layer=layer + 1, head=head + 1)
     says = [place, _role_says(role), _number_says(found, layer, head)]
     if colour == "role":
         if role is None:
@@ -275,7 +275,7 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
         _("What every head does: layers down, heads across"),
         panels,
         ["roles", frame.model.name, colour],
-        [_("What the heads of {model} do").format(model=frame.model.name), measure_meanings().get(colour, "")],
+        [_("What the heads of {model} do", model=frame.model.name), measure_meanings().get(colour, "")],
         rows,
         keys=keys,
         chosen=(kinds.index(chosen[0]), *chosen[1:]),

@@ -104,11 +104,9 @@ def draw(frame: PageFrame) -> None:
     what = str(frame.options.segment("what", _("Search"), ("head", "neuron"), "head", names.__getitem__))
     question = _head_question(frame) if what == "head" else _neuron_question(frame)
     with frame.options.panel("own", _("Search a text of your own")):
-        label = _("One sentence a line, at most {count}; a translation may follow after a tab").format(
-            count=f"{MOST_LINES:,}"
-        )
+        label = _("One sentence a line, at most {count}; a translation may follow after a tab", count=f"{MOST_LINES:,}")
         own = st.text_area(label, key=OWN, height=160, max_chars=MOST_CHARACTERS)
-        label = _("Search a text file of up to {count} lines").format(count=f"{MOST_LINES:,}")
+        label = _("Search a text file of up to {count} lines", count=f"{MOST_LINES:,}")
         file_field(FILE, label, ".txt,.tsv", _file_chosen)
     if own.strip():
         result = _in_text(frame.model, question, own)
@@ -148,7 +146,7 @@ def _file_chosen() -> None:
                 most=MOST_CHARACTERS,
             )
     except (FileError, SearchError) as error:
-        add_notices(_("The file cannot be searched: {error}.").format(error=error))
+        add_notices(_("The file cannot be searched: {error}.", error=error))
         return
     st.session_state[OWN] = "\n".join(lines)
 
@@ -209,7 +207,7 @@ def _searched(
 ) -> Result | None:
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
     lines = sum(map(bool, map(str.strip, lines_of(text))))
-    label = _("Search {count} lines").format(count=f"{lines:,}")
+    label = _("Search {count} lines", count=f"{lines:,}")
     return task.result(JOBS, (model.name, identity(model), question, digest), label, work)
 
 

@@ -41,10 +41,10 @@ def _loaded() -> None:
             return
         name, messages = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
     except (FileError, session_models.CheckpointError) as error:
-        add_notices(_("The file cannot be loaded: {error}.").format(error=error))
+        add_notices(_("The file cannot be loaded: {error}.", error=error))
         return
     switch_checkpoint(name)
-    add_notices(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
+    add_notices(_("Loaded: {name}. It is open now on every page, for this session only.", name=name), *messages)
 
 
 def train_buttons(options: Options, chosen: Chosen) -> bool:
@@ -60,7 +60,7 @@ def train_buttons(options: Options, chosen: Chosen) -> bool:
             _open_live(options)
         reference = _untrained_reference(chosen)
         if reference is not None and experiment is not None:
-            label = _("Train both: {other} and this one").format(other=title(reference))
+            label = _("Train both: {other} and this one", other=title(reference))
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
                 messages = [*runs.train(reference, first=True), *runs.train(experiment)]
                 _open_live(options)
@@ -91,7 +91,7 @@ def _untrained_reference(chosen: Chosen) -> Experiment | None:
 def _show_live(options: Options) -> bool:
     """Whether live runs are shown; a choice where there are any."""
     count = len(runs.watched())
-    labels = {"recorded": _("Recorded run"), "live": _("Live runs: {count}").format(count=count)}
+    labels = {"recorded": _("Recorded run"), "live": _("Live runs: {count}", count=count)}
     if not count:
         options.choice("show", list(labels), "recorded")
         return False
@@ -115,7 +115,7 @@ def cost(experiment: Experiment) -> None:
     minutes = round((wait or 0) / 60)
     what = summary(experiment)
     paragraph(
-        _("Trained live: {what}; at most {seconds:g} s of computing time.").format(what=what, seconds=queue.seconds),
+        _("Trained live: {what}; at most {seconds:g} s of computing time.", what=what, seconds=queue.seconds),
         line.format(running=queue.running, most=queue.most, waiting=queue.waiting, minutes=minutes),
         quiet=True,
     )

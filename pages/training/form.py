@@ -109,9 +109,7 @@ def _pairs() -> str:
     if st.session_state.get(PAIRS) != typed:
         st.session_state[PAIRS] = typed
     text = st.text_area(
-        _("Your pairs, up to {most:,}: one on each line, the input, then a tab or a comma, then the answer").format(
-            most=MOST
-        ),
+        _("Your pairs, up to {most:,}: one on each line, the input, then a tab or a comma, then the answer", most=MOST),
         key=PAIRS,
         on_change=_typed,
         height=120,

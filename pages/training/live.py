@@ -113,7 +113,7 @@ def draw(frame: PageFrame, preset: str, live: bool) -> None:
 def _ended_buttons(watched: Watched, name: str, links: Links) -> None:
     """The buttons of a run that has ended."""
     if watched.error:
-        message(_("The model of {run} cannot be opened: {error}.").format(run=name, error=watched.error), "error")
+        message(_("The model of {run} cannot be opened: {error}.", run=name, error=watched.error), "error")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"hs-after-{watched.run.id}"):
         data = watched.run.result if not watched.error else None
         text = _("**{run}**, open in") if data is not None else "**{run}**"

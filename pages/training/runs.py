@@ -94,7 +94,7 @@ def names(runs: Sequence[LiveRun | RecordedRun]) -> list[str]:
         return recorded_names(recorded)
     found = labels([run.experiment for run in runs])
     return [
-        _("{run} (recorded)").format(run=name) if isinstance(run, RecordedRun) else name
+        _("{run} (recorded)", run=name) if isinstance(run, RecordedRun) else name
         for run, name in zip(runs, found, strict=True)
     ]
 
@@ -128,7 +128,7 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
     if len(runs) >= MOST:
         ended = [entry for entry in runs[1:] + runs[:1] if entry.run.ended]  # the first run is removed last
         if not ended:
-            return [_("You already have {most} runs that train or wait. Stop or remove one first.").format(most=MOST)]
+            return [_("You already have {most} runs that train or wait. Stop or remove one first.", most=MOST)]
         sentence = _(
             "{run} was removed, because at most {most} runs are shown. Its model stays in the checkpoint menu."
         )
@@ -211,7 +211,7 @@ def collect() -> None:
             continue
         name = title(run.experiment)
         if run.reason != "steps":  # it ended early
-            name = _("{title}, {step} steps").format(title=name, step=run.step)
+            name = _("{title}, {step} steps", title=name, step=run.step)
         state = current_state()
         try:
             entry.name, dropped = session_models.add(name, run.result, state.checkpoint if state is not None else "")
