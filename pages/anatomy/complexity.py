@@ -176,8 +176,7 @@ def _choose(frame: PageFrame, sentence_tokens: int) -> Sizes:
             st.button(
                 label, key="anatomy_n_own", on_click=frame.options.report, args=("n", sentence_tokens, sentence_tokens)
             )
-    with second:
-        kernel = int(frame.options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
+    kernel = int(frame.options.at(second).segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
     with third:
         window = int(frame.options.segment("restricted", _("Restricted to r keys around each token"), WINDOWS, WINDOW))
     return Sizes(n, config.d_model, config.heads, kernel, window, config.d_k, config.d_v)

@@ -11,6 +11,7 @@ import torch
 from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, medians, names, nearest, overhead, rates
 from pages.components import figure
 from pages.components.sentences import paragraph
+from pages.components.task import draw_progress
 from pages.frame.messages import message
 from pages.runtime.job import BackgroundJob, follow, start
 from pages.runtime.shared import SharedCache
@@ -62,23 +63,18 @@ JOBS: Jobs = Jobs("layer times")
 
 
 def _progress(measurement: Measurement) -> None:
-    share = min(measurement.done / (ROUNDS * POINTS), 1.0)
-    if measurement.stopping:
-        text = _("Stopping …")
-    elif measurement.stage == "waiting":
-        text = _("Another measurement is running. This one starts when it ends.")
-    else:
-        done, sizes = min(measurement.done, ROUNDS * POINTS - 1), measurement.sizes
-        text = _("Round {round} of {rounds}, n = {n}; d = {d}, k = {kernel}, r = {window}").format(
-            round=done // POINTS + 1,
-            rounds=ROUNDS,
-            n=f"{LENGTHS[done % POINTS // len(KINDS)]:,}",
-            d=f"{sizes.d:,}",
-            kernel=sizes.kernel,
-            window=sizes.window,
-        )
-    st.progress(share, text=text)
-    st.button(_("Stop"), key="hs-layers-stop", on_click=measurement.stop, disabled=measurement.stopping)
+    done, sizes = min(measurement.done, ROUNDS * POINTS - 1), measurement.sizes
+    text = _(
+        "Round {round} of {rounds}, n = {n}; d = {d}, k = {kernel}, r = {window}",
+        round=done // POINTS + 1,
+        rounds=ROUNDS,
+        n=f"{LENGTHS[done % POINTS // len(KINDS)]:,}",
+        d=f"{sizes.d:,}",
+        kernel=sizes.kernel,
+        window=sizes.window,
+    )
+    waits = _("Another measurement is running. This one starts when it ends.")
+    draw_progress(measurement, measurement.done / (ROUNDS * POINTS), text, waits, "hs-layers-stop")
 
 
 def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
@@ -89,7 +85,7 @@ def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
             points.setdefault(timing.kind, []).append((timing.n, timing.median, timing.fastest, timing.high))
     if points:
         values = {"n": sizes.n, "d": sizes.d}
-        drawn = figure.localized(figures.timings)(points, LENGTHS, names(), values)
+        drawn = figure.built(figures.timings, points, LENGTHS, names(), values)
         figure.draw(drawn, "anatomy-timing", "anatomy-timing")
 
 

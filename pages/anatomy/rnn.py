@@ -329,8 +329,8 @@ def draw(frame: PageFrame) -> None:
     _longer_inputs(len(old.source_ids) - 1)
     summary = st.container()
     names = {"best": _("the head that aligns best"), "mean": _("mean of all heads")}
-    heads = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
-    cross_alignment, shown_heads = _maps(str(heads), model, old, new)
+    heads = frame.options.labelled("heads", _("Transformer's weights"), names)
+    cross_alignment, shown_heads = _maps(heads, model, old, new)
     alignments = (alignment(old.weights), cross_alignment)
     with summary:
         paragraph(alignment_sentence(old, new, alignments, model.config.encoder_layers))

@@ -8,7 +8,7 @@ from torch import Tensor
 from pages.attribution.patching import second_pair
 from pages.components import figure
 from pages.components.one_head import choose_head
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.sentences import paragraph, part_layout, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
@@ -24,7 +24,6 @@ from transformer.tracing.trace import Trace
 from transformer.training.recording import LARGEST, Recording
 
 OPTIONS = ("cell_head", "beside", "second", "second_target", "model_b", "state")
-BESIDE = ("sentence", "checkpoint", "training")
 
 
 class CompareError(UserError):
@@ -42,8 +41,7 @@ def recording_of(model: Pretrained) -> Recording | None:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options, model = frame.options, frame.model
-    head = st.container()
-    controls, picture = controls_and_picture()
+    head, controls, picture = part_layout()
     with controls:
         names = {
             "sentence": _("Another sentence"),
@@ -51,8 +49,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             "training": _("A state of its training"),
         }
         left, right = st.columns(2, vertical_alignment="bottom")
-        with left:
-            beside = str(options.segment("beside", _("Compare with"), BESIDE, BESIDE[0], names.__getitem__))
+        beside = options.at(left).labelled("beside", _("Compare with"), names)
         with right:
             kind, layer, number = choose_head(options, "cell_head", model.config, frame.state.view)
         question = _("How much of this map is the sentence, and how much the head? Put two maps side by side.")
@@ -72,8 +69,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     own = trace.attention(kind).weights[layer, number]
     check_numbers(own, weights)
     same = own.shape == weights.shape
-    with head:
-        point(_says(trace, kind, frame.state.view.rows, (weights - own).abs() if same else None))
+    point(_says(trace, kind, frame.state.view.rows, (weights - own).abs() if same else None), head)
     with picture:
         rows = frame.state.view.rows
         columns = st.columns(2, gap="medium", vertical_alignment="bottom")  # texts above the maps may differ in lines

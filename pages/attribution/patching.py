@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.components import headgrid, task
 from pages.components.one_head import kind_names
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import decimals, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
@@ -35,7 +35,6 @@ from transformer.tracing.patch import PatchError, Place, check_pair
 from transformer.tracing.trace import Trace
 
 OPTIONS = ("other", "other_target", "watch", "way")
-WAYS = ("denoise", "noise")
 # Words that may take each other's place in an English sentence, for a second sentence to begin with.
 EXCHANGED = {
     "brother": "sister", "sister": "brother", "man": "woman", "woman": "man", "car": "house", "house": "car",
@@ -76,10 +75,8 @@ def second_pair(frame: PageFrame, trace: Trace, name: str, label: str) -> tuple[
     """The fields of a second sentence, which begins with one word of A exchanged, and of its translation, "" for the
     model's own. name: of the option of the first; "_target" follows in that of the other."""
     left, right = st.columns(2, vertical_alignment="bottom")
-    with left:
-        text = frame.options.prefilled(name, label, fitting(frame.model, trace), 400)
-    with right:
-        target = frame.options.text(f"{name}_target", _("Its translation (empty: the model's)"), 400)
+    text = frame.options.at(left).prefilled(name, label, fitting(frame.model, trace), 400)
+    target = frame.options.at(right).text(f"{name}_target", _("Its translation (empty: the model's)"), 400)
     return text, target.strip()
 
 
@@ -152,12 +149,12 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             message(capital(error) + ".", "error")
         return
     ways = {"denoise": _("put B's parts into A"), "noise": _("put A's parts into B")}
-    with second:
-        way = str(options.segment("way", _("Direction"), WAYS, WAYS[0], ways.__getitem__))
+    way = options.at(second).labelled("way", _("Direction"), ways)
     labels = {step: f"{step + 1}: {trace.target_out_labels[step]} → {other.target_out_labels[step]}" for step in steps}
-    with first:
-        step = int(options.choose("watch", _("Watch the step"), [one + 1 for one in steps], steps[0] + 1,
-                                  lambda value: labels[value - 1])) - 1  # fmt: skip
+    watched = options.at(first).choose(
+        "watch", _("Watch the step"), [one + 1 for one in steps], steps[0] + 1, lambda value: labels[value - 1]
+    )
+    step = int(watched) - 1
     base, donor = (trace, other) if way == "denoise" else (other, trace)
     try:
         found = recovered(model, base, donor, step)
@@ -166,11 +163,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             message(capital(error) + ".", "error")
         return
     if found is None:
-        with head:
-            point(question)
+        point(question, head)
         return
-    with head:
-        point(_says(base, donor, ("A", "B") if base is trace else ("B", "A"), step, found.heads, found.streams))
+    point(_says(base, donor, ("A", "B") if base is trace else ("B", "A"), step, found.heads, found.streams), head)
     _heads(frame, donor, step, found)
     _tokens(frame, donor, step, found.streams, ("leaves",))
     _tokens(frame, donor, step, found.updates, ("self", "cross", "ff"))
@@ -213,8 +208,8 @@ def _says(
         "single head, {kind}, layer {layer}, head {head}, moves it {share}% of the way."
     )
     return sentence.format(
-        token=donor.target_out_labels[step], first=f"{any_one.first:.2f}".replace("-", "−"),
-        other=f"{any_one.other:.2f}".replace("-", "−"), kind=kinds[kind], layer=layer + 1,
+        token=donor.target_out_labels[step], first=decimals(any_one.first, 2),
+        other=decimals(any_one.other, 2), kind=kinds[kind], layer=layer + 1,
         head=number + 1, share=f"{100 * value:.0f}", base=names[0], donor=names[1],
     )  # fmt: skip
 

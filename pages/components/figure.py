@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from inspect import signature
 from typing import Any, ParamSpec
 
@@ -16,7 +15,6 @@ from pages.runtime.session import reported
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import translated
 from transformer.figures.drawing import Drawing, drawing
-from transformer.texts import reader_language
 from transformer.tracing.trace import TracedPair
 from transformer.view.bundle import script, style
 
@@ -52,43 +50,32 @@ def _thinned(made: Drawing) -> tuple[tuple[int, int], ...]:
 FIGURES: SharedCache[Built] = SharedCache("figures")  # 5 to 300 KB each
 
 
-def _build(key: Hashable, make: Callable[[], Drawing]) -> Built:
+def built(make: Callable[Arguments, Any], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
+    """What a function of `transformer.figures` draws, with the viewer's theme and its labels in the viewer's language:
+    made once for all viewers with the same numbers and texts."""
+    texts = translated(signature(make).parameters["texts"].default)
+    asked: dict[str, Any] = {"theme": theme(), "texts": texts, **options}
+
     def build() -> Built:
-        made = make()
+        made = drawing(make)(*arguments, **asked)
         return Built(made.to_json(), len(made.frames), _thinned(made))
 
-    return FIGURES.get(key, build)
-
-
-def localized(make: Callable[Arguments, Any]) -> Callable[Arguments, Drawing]:
-    """A function of `transformer.figures` with the viewer's theme, and its labels in the viewer's language."""
-    options: dict[str, Any] = {"theme": theme(), "texts": translated(signature(make).parameters["texts"].default)}
-    return partial(drawing(make), **options)
-
-
-def built(make: Callable[Arguments, Any], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
-    """localized(make)(*arguments, **options), made once for all viewers with the same numbers and texts."""
-    figure: Any = localized(make)
-    key = fingerprint(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
-    return _build(key, lambda: figure(*arguments, **options))
+    return FIGURES.get(fingerprint(make.__module__, make.__qualname__, arguments, asked), build)
 
 
 def draw(
-    figure: Drawing | Built | Callable[[], Drawing],
+    figure: Built,
     key: str,
     name: str,
     *,
     start: int | None = None,
     on_pick: Callable[[int], None] | None = None,
-    version: Hashable = None,
     first: bool = False,
     about: str = "",
     trace: TracedPair | None = None,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
-    figure: best as `built`; or a function that makes it, where the numbers take long too. It is then called once for
-    all viewers with the same `version`, theme and language.
     key: unique in the app; name: stem of saved files; about: what their names add to it, such as the layer or token.
     trace: whose numbers are drawn, for the captions and names of saved files; None if the figure is of no sentence.
     start: the first frame to show. After a person has moved the slider, only the browser sets it: an old answer of the
@@ -99,10 +86,6 @@ def draw(
     """
     if reported(f"figure_{key}", "frame") is not None:
         start = None
-    if isinstance(figure, Drawing):
-        figure = Built(figure.to_json(), len(figure.frames), ())
-    elif not isinstance(figure, Built):
-        figure = _build((key, version, theme(), reader_language()), figure)
     data = {
         "figure": figure.text,
         "name": name,

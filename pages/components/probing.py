@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.probe_results import results
+from pages.components.task import draw_progress
 from pages.frame.messages import message
 from pages.runtime.followers import keep_own
 from pages.runtime.job import BackgroundJob, follow, start, started
@@ -84,19 +85,14 @@ def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
 
 def _progress(measurement: Measurement) -> None:
     share = measurement.done / measurement.total if measurement.total else 1.0
-    if measurement.stopping:
-        text = _("Stopping …")
-    elif measurement.stage == "waiting":
-        text = _("Another evaluation is running. This one starts when it ends.")
-    else:
-        text = (
-            _("{done} of {total} sentences, now with: {switches}")
-            if measurement.now
-            else _("{done} of {total} sentences, now without switches")
-        )
-        text = text.format(done=measurement.done, total=measurement.total, switches=measurement.switches)
-    st.progress(min(share, 1.0), text=text)
-    st.button(_("Stop"), key="hs-probe-stop", on_click=measurement.stop, disabled=measurement.stopping)
+    text = (
+        _("{done} of {total} sentences, now with: {switches}")
+        if measurement.now
+        else _("{done} of {total} sentences, now without switches")
+    )
+    text = text.format(done=measurement.done, total=measurement.total, switches=measurement.switches)
+    waits = _("Another evaluation is running. This one starts when it ends.")
+    draw_progress(measurement, share, text, waits, "hs-probe-stop")
 
 
 def _stopped_sentences(measurement: Measurement, has_baseline: bool) -> str:

@@ -52,18 +52,25 @@ class Task(BackgroundJob, Generic[Value]):
         return (time.monotonic() - self.began) / self.done * (self.total - self.done)
 
 
+def draw_progress(job: BackgroundJob, share: float, text: str, waits: str, key: str) -> None:
+    """How far a job is, and a button that stops it. share: of the work; text, waits: what it does while it runs, and
+    while it waits; key: of the button."""
+    if job.stopping:
+        text = _("Stopping …")
+    elif job.stage == "waiting":
+        text = waits
+    st.progress(min(share, 1.0), text=text)
+    st.button(_("Stop"), key=key, on_click=job.stop, disabled=job.stopping)
+
+
 def _shown_progress(task: Task[Any]) -> None:
     left = task.seconds_left
-    if task.stopping:
-        text = _("Stopping …")
-    elif task.stage == "waiting":
-        text = _("Another computation is running. This one starts when it ends.")
-    elif left is None:
+    if left is None:
         text = _("Computing …")
     else:
         text = _("{done} of {total}, about {seconds} s left", done=task.done, total=task.total, seconds=f"{left:.0f}")
-    st.progress(task.done / task.total if task.total else 0.0, text=text)
-    st.button(_("Stop"), key="hs-task-stop", on_click=task.stop, disabled=task.stopping)
+    waits = _("Another computation is running. This one starts when it ends.")
+    draw_progress(task, task.done / task.total if task.total else 0.0, text, waits, "hs-task-stop")
 
 
 def _body(

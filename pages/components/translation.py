@@ -42,6 +42,13 @@ def cut_off(translation: Translation) -> bool:
     return translation.tokens[-1:] != (END,)
 
 
+def quoted(translation: Translation) -> str:
+    """Its text; where the limit cut it off, that is said."""
+    if not cut_off(translation):
+        return translation.text
+    return _("{text} … (cut off after {limit} tokens)", text=translation.text, limit=len(translation.tokens))
+
+
 def repeated(translation: Translation) -> float:
     """seq-rep-4 of the tokens, without </s>."""
     return repetition([token for token in translation.tokens if token != END])

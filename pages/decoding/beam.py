@@ -11,7 +11,7 @@ import streamlit as st
 import torch
 
 from pages.components.live_picture import for_browser
-from pages.components.sentences import controls_and_picture, point
+from pages.components.sentences import decimals, part_layout, point
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
@@ -152,8 +152,7 @@ def _node(options: Options, tree: Search, end: int) -> tuple[int, int] | None:
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
-    head = st.container()
-    controls, picture = controls_and_picture(near=True)
+    head, controls, picture = part_layout(near=True)
     first, second = controls.columns([3, 1], vertical_alignment="bottom")
     with first:
         begin = step.begin_field(frame, source)
@@ -178,8 +177,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         if isinstance(value, int | float) and 0 <= value <= MOST_ALPHA:
             options.report("alpha", round(float(value), 4), model.alpha)
 
-    with head:
-        point(says(model, tree, winner, alpha))
+    point(says(model, tree, winner, alpha), head)
     with picture:
         _picture(
             key=KEY,
@@ -242,6 +240,6 @@ def says(model: Pretrained, tree: Search, winner: tuple[int, int], alpha: float)
         limit=tree.limit,
         text=best.text,
         greedy=model.tokenizer.decode(plain.ids),
-        score=f"{tree.score(winner, alpha):.3f}".replace("-", "−"),
-        other=f"{plain.score / tree.rule.divisor(len(plain.ids), alpha):.3f}".replace("-", "−"),
+        score=decimals(tree.score(winner, alpha), 3),
+        other=decimals(plain.score / tree.rule.divisor(len(plain.ids), alpha), 3),
     )

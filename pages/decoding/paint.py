@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from torch import Tensor
@@ -12,8 +12,8 @@ from torch import Tensor
 from pages.components.descriptions import heads_in_words
 from pages.components.live_picture import for_browser
 from pages.components.pieces import numbered
-from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.components.translation import apart, cut_off, words_of, words_row
+from pages.components.sentences import paragraph, part_layout, point
+from pages.components.translation import apart, cut_off, quoted, words_of, words_row
 from pages.decoding import payload
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
@@ -153,8 +153,7 @@ def _quoted(translation: Translation) -> str:
     """Its text; a repeated end is shortened where the limit cut it off, and that is said."""
     if not cut_off(translation):
         return translation.text
-    text = shortened(translation.text)
-    return _("{text} … (cut off after {limit} tokens)", text=text.rstrip("… "), limit=len(translation.tokens))
+    return quoted(replace(translation, text=shortened(translation.text).rstrip("… ")))
 
 
 @dataclass
@@ -186,21 +185,18 @@ def _asked(options: Options, kind: str, keys: tuple[str, ...]) -> str:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, config = frame.model, frame.options, frame.model.config
-    top = st.container()
-    controls, picture = controls_and_picture(near=True)
+    top, controls, picture = part_layout(near=True)
     columns = controls.columns(3, vertical_alignment="bottom")
     own = cache.trace(model, model.name, trace.source_text, "", max_tokens())
     check_numbers(own.logits)
     kinds = {"cross": _("cross"), "decoder_self": _("masked self")}
-    with columns[0]:
-        kind = str(options.segment("paint_kind", _("Attention"), tuple(kinds), "cross", kinds.__getitem__))
+    kind = options.at(columns[0]).labelled("paint_kind", _("Attention"), kinds)
     with columns[1]:
         labels = own.target_out_labels
         start = min(1, len(labels) - 1)
         row = options.index("paint_row", _("Step that predicts"), numbered(labels, ": "), start)
-    with columns[2]:
-        spans = {"step": _("this step"), "later": _("this step and all later")}
-        later = options.segment("paint_span", _("Applies to"), tuple(spans), "later", spans.__getitem__) == "later"
+    spans = {"step": _("this step"), "later": _("this step and all later")}
+    later = options.at(columns[2]).labelled("paint_span", _("Applies to"), spans, "later") == "later"
     heads = _heads(options, config, kind)
     keys = own.source_labels if kind == "cross" else own.target_in_labels[: row + 1]
     plain = heads.mean(own.attention(kind).weights[:, :, row, : len(keys)])
@@ -253,8 +249,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         p=f"{own.probabilities[row].item():.1%}",
         now=f"{edited.probabilities[row].item():.1%}",
     )
-    with place:
-        point(said)
+    point(said, place)
 
     def paint() -> None:
         found = reported(KEY, "weights")

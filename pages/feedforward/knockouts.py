@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.components import figure, probing, task, translation
 from pages.components.comparison import compare, switches_of_page
-from pages.components.descriptions import stack_name, sub_layer
+from pages.components.descriptions import stack_name, sub_layer, sublayer_names
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.options import show_value
-from pages.frame.state import add_notices, current_state, max_tokens, store_state
+from pages.frame.state import add_notices, change_state, max_tokens, page_state
 from pages.runtime.session import from_session
 from pages.runtime.shared import SharedCache, identity
 from transformer.analysis.translation import perplexity
@@ -89,23 +89,19 @@ def write_neurons(neurons: list[int]) -> str:
 
 def _set(switch_class: type, switches: Sequence[Switch]) -> str:
     """Replace the switches of one class. Returns "", or why they cannot be set."""
-    state = current_state()
-    if state is not None:
-        rest = state.switches.without(switch_class).switches
-        try:
-            store_state(replace(state, switches=Interventions((*rest, *switches))))
-        except InterventionError as error:
-            return _("{reason}; leave out the whole FFN instead.", reason=capital(error))
+    rest = page_state().switches.without(switch_class).switches
+    try:
+        change_state(switches=Interventions((*rest, *switches)))
+    except InterventionError as error:
+        return _("{reason}; leave out the whole FFN instead.", reason=capital(error))
     return ""
 
 
 def _chosen_layers(stack: str) -> None:
-    state = current_state()
-    if state is not None:
-        others = [switch for switch in state.switches.switches if isinstance(switch, Skip) and switch.stack != stack]
-        picked = st.session_state[f"feedforward_skip_{stack}"]
-        if wrong := _set(Skip, [*others, *map(Skip.parse, picked)]):
-            add_notices(wrong)
+    skips = [switch for switch in page_state().switches.switches if isinstance(switch, Skip)]
+    others = [skip for skip in skips if skip.stack != stack]
+    if wrong := _set(Skip, [*others, *map(Skip.parse, st.session_state[f"feedforward_skip_{stack}"])]):
+        add_notices(wrong)
 
 
 def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
@@ -135,10 +131,9 @@ def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
 
 def _silence(stack: str, layer: int, neurons: list[int]) -> str:
     """Replace the silenced neurons of one layer. Returns "", or why they cannot be silenced."""
-    state = current_state()
     others = [
         switch
-        for switch in (state.switches.switches if state is not None else ())
+        for switch in page_state().switches.switches
         if isinstance(switch, Silence) and (switch.stack, switch.layer) != (stack, layer)
     ]
     return _set(Silence, [*others, *(Silence(stack, layer, neuron) for neuron in neurons)])
@@ -189,10 +184,8 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
     """The field for the neurons of one layer to silence."""
     config = frame.model.config
     first, second, third = st.columns([2, 1, 4], gap="medium")
-    with first:
-        stack = str(frame.options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
-    with second:
-        layer = frame.options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
+    stack = str(frame.options.at(first).segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
+    layer = frame.options.at(second).number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
     silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
     written = write_neurons(silent)
     if frame.page_changed or (not _list_error(key) and not _names_exactly(st.session_state.get(key), silent, config)):
@@ -232,11 +225,9 @@ def _names_exactly(text: str | None, neurons: list[int], config: ModelConfig) ->
 
 
 def _reset() -> None:
-    state = current_state()
-    if state is not None:
-        for key in [state_key for state_key in st.session_state if str(state_key).startswith("feedforward_neurons_")]:
-            del st.session_state[key]
-        store_state(replace(state, switches=state.switches.without(*SWITCH_CLASSES)))
+    for key in [state_key for state_key in st.session_state if str(state_key).startswith("feedforward_neurons_")]:
+        del st.session_state[key]
+    change_state(switches=page_state().switches.without(*SWITCH_CLASSES))
 
 
 def _without(model: Pretrained, trace: Trace, skips: list[Skip], limit: int) -> list[float] | None:
@@ -259,17 +250,14 @@ def _all_skips(config: ModelConfig, stack: str) -> list[Skip]:
     return [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
 
 
-def _names(skips: list[Skip]) -> list[str]:
-    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
-    return [names[skip.part].format(layer=skip.layer + 1) for skip in skips]
+def _names(skips: Sequence[Skip]) -> tuple[str, ...]:
+    return sublayer_names((skip.layer, skip.part) for skip in skips)
 
 
 def _toggle(skip: Skip) -> None:
     """Leave a sub-layer out, or put it back."""
-    state = current_state()
-    if state is not None:
-        out = [switch for switch in state.switches.switches if isinstance(switch, Skip)]
-        _set(Skip, [switch for switch in out if switch != skip] if skip in out else [*out, skip])
+    out = [switch for switch in page_state().switches.switches if isinstance(switch, Skip)]
+    _set(Skip, [switch for switch in out if switch != skip] if skip in out else [*out, skip])
 
 
 def _most_can_go(found: list[tuple[Skip, float]], trained: float) -> str:
@@ -323,8 +311,7 @@ def _alone(
                 trace=trace,
             )
         if not switches:
-            with about:
-                point(_most_can_go(list(zip(skips, values, strict=True)), trained))
+            point(_most_can_go(list(zip(skips, values, strict=True)), trained), about)
 
     frame.draw_last(later)
 
@@ -340,8 +327,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     _neurons(frame, switches, trace)
     compared = compare(frame.model, trace, switches)
     if compared.interventions:
-        with about:
-            point(translation.changes(compared))
+        point(translation.changes(compared), about)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
     config = frame.model.config

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Hashable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
 from pages.components import figure, task
 from pages.components.descriptions import row_caution, with_table
-from pages.components.pieces import numbered, shown
+from pages.components.pieces import numbered, shown, stack_labels
 from pages.components.probing import pairs_of
-from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.feedforward.activity import choose_layer, labels, percent, sides
+from pages.components.sentences import paragraph, part_layout, point
+from pages.feedforward.activity import choose_layer, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
@@ -59,7 +59,7 @@ def _longest(trace: Trace, stack: str) -> int:
     """The index of the token with the longest text; a special token only if there is no other."""
     pieces = trace.source_tokens if stack == "encoder" else trace.target_in
     ordinary = [index for index, special in enumerate(is_special(pieces)) if not special]
-    return max(ordinary or range(len(pieces)), key=lambda index: len(labels(trace)[stack][index]))
+    return max(ordinary or range(len(pieces)), key=lambda index: len(stack_labels(trace, stack)[index]))
 
 
 @dataclass
@@ -93,11 +93,10 @@ def _choose(frame: PageFrame, trace: Trace) -> Chosen:
     """The controls."""
     first, second, third, fourth = st.columns(4)
     stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
-    with third:
-        token = frame.options.index("token", _("Token"), numbered(labels(trace)[stack]), _longest(trace, stack))
+    names = numbered(stack_labels(trace, stack))
+    token = frame.options.at(third).index("token", _("Token"), names, _longest(trace, stack))
     leader = _neuron_to_show(frame.model, trace, stack, layer, token) + 1
-    with fourth:
-        neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
+    neuron = frame.options.at(fourth).number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
     return Chosen(stack, layer, token, neuron)
 
 
@@ -106,7 +105,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     active = int((activation != 0).sum())
-    label = labels(trace)[chosen.stack][chosen.token]
+    label = stack_labels(trace, chosen.stack)[chosen.token]
     if not active:
         paragraph(_("At “{token}” every activation of this layer is 0: only b₂ is added.", token=label))
         return
@@ -116,21 +115,18 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     config = frame.model.config
     kind, gated, biases = SHAPES.get(config.activation, config.activation), config.gated, config.biases
 
-    def drawn() -> figure.Drawing:
-        draw = figure.localized(figures.strongest)
-        return draw(leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind, gated, biases)
-
     def picked(index: int) -> None:
         if index < len(leaders.neurons):
             frame.options.report("neuron", leaders.neurons[index] + 1)
 
-    version = (trace.id, *astuple(chosen))
+    drawn = figure.built(
+        figures.strongest, leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind, gated, biases
+    )
     figure.draw(
         drawn,
         "feedforward_strongest",
         "feedforward-strongest",
         on_pick=picked,
-        version=version,
         first=True,
         about=f"{chosen.stack}-layer-{chosen.layer + 1}-{label}",
         trace=trace,
@@ -154,7 +150,7 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen, promoted: Promotio
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
     layer = layer_figures.layer_name(chosen.stack, chosen.layer, texts=translated(layer_figures.LABELS))
-    label, neuron = labels(trace)[chosen.stack][chosen.token], f"{chosen.neuron + 1:,}"
+    label, neuron = stack_labels(trace, chosen.stack)[chosen.token], f"{chosen.neuron + 1:,}"
     if value == 0:
         text = _("Neuron {neuron} of {layer} is silent at “{token}”: its activation is 0, so it adds nothing.")
         return text.format(neuron=neuron, layer=layer, token=label)
@@ -218,14 +214,18 @@ def _vocabulary(options: Options, model: Pretrained, chosen: Chosen) -> Promotio
     deviations = (scores - promoted.mean) / (promoted.deviation or 1.0)
     texts = {label: with_table(text, model.config) for label, text in translated(figures.LABELS).items()}
 
-    def drawn() -> figure.Drawing:
-        return figure.localized(figures.vocabulary)(
-            shown(model, ids), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
-        )
-
-    version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
+    drawn = figure.built(
+        figures.vocabulary,
+        shown(model, ids),
+        pieces,
+        scores,
+        deviations,
+        chosen.neuron,
+        chosen.stack,
+        texts=texts,
+    )
     about = f"{chosen.stack}-layer-{chosen.layer + 1}-neuron-{chosen.neuron + 1}"
-    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", version=version, first=True, about=about)
+    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", first=True, about=about)
     parts = any(label.startswith("…") for label in shown(model, ids))
     paragraph(
         *_ends_of_row(model, promoted),
@@ -338,8 +338,8 @@ def _counted(model: Pretrained) -> NeuronStatistics | None:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """What the sentence shows, at once; what needs the probe set comes after the rest of the page."""
-    model, about = frame.model, st.container()
-    controls, picture = controls_and_picture()
+    model = frame.model
+    about, controls, picture = part_layout()
     with controls:
         chosen = _choose(frame, trace)
     with picture:
@@ -349,8 +349,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with left:
         _bars(frame, trace, chosen)
         exciting = st.container()
-    with about:
-        point(_at_token(frame, trace, chosen, promoted))
+    point(_at_token(frame, trace, chosen, promoted), about)
     paragraph(
         _(
             "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column "

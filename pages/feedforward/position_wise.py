@@ -3,12 +3,10 @@ not."""
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages.components import figure
-from pages.components.pieces import numbered, typed_ids
-from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.feedforward.activity import choose_layer, labels
+from pages.components.pieces import numbered, stack_labels, typed_ids
+from pages.components.sentences import paragraph, part_layout, point
+from pages.feedforward.activity import choose_layer
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
@@ -55,11 +53,10 @@ def _other(model: Pretrained, options: Options, stack: str, ids: tuple[int, ...]
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options, model = frame.options, frame.model
-    head = st.container()
-    controls, picture = controls_and_picture()
+    head, controls, picture = part_layout()
     first, second, third, fourth = controls.columns(4)
     stack, layer = choose_layer(options, trace, first, second)
-    tokens = labels(trace)[stack]
+    tokens = stack_labels(trace, stack)
     ids = trace.source_ids if stack == "encoder" else trace.target_in_ids
     with third:
         label = _("Token that changes")

@@ -20,7 +20,7 @@ import transformer
 from pages.frame import downloads, lesson, link, live, navigation, room, sentence
 from pages.frame.examples import examples
 from pages.frame.messages import capital, message, note_waiting_switches
-from pages.frame.options import PANEL, Options, Value
+from pages.frame.options import PANEL, Options, Value, show_value
 from pages.frame.state import (
     CHECKPOINT,
     LESSON,
@@ -34,6 +34,7 @@ from pages.frame.state import (
     current_state,
     linked_checkpoint,
     max_tokens,
+    page_state,
     read_switches,
     session,
     state_of_link,
@@ -208,9 +209,7 @@ class PageFrame:
     @property
     def state(self) -> State:
         """The state as it is now."""
-        state = current_state()
-        assert state is not None  # a frame is made from one
-        return state
+        return page_state()
 
     def pass_of_sentence(self) -> Trace:
         """The pass of the sentence pair, computed by the server now if only the browser has it. Raises InputError."""
@@ -277,10 +276,9 @@ def on_open_model(function: Callable[[str], str | None]) -> None:
 
 def _toggle_big() -> None:
     """Callback: switch between big and usual text."""
-    state = current_state()
-    if state is not None:
-        viewer.keep_big(not state.view.big)
-        change_state(view=replace(state.view, big=not state.view.big), renew=True)
+    view = page_state().view
+    viewer.keep_big(not view.big)
+    change_state(view=replace(view, big=not view.big), renew=True)
 
 
 def switch_checkpoint(name: str) -> None:
@@ -378,8 +376,7 @@ def _header(page: Page, links: Links, state: State, page_changed: bool) -> st.de
         # On a phone a button that unfolds what follows, but the examples (style.css).
         tools = f'<details class="hs-tools"><summary aria-label="{html.escape(_("More"))}">⋯</summary></details>'
         st.html(f'<div class="hs-spring">{tools}</div>', width="stretch")
-        if page_changed or st.session_state.get(CHECKPOINT) != state.checkpoint:
-            st.session_state[CHECKPOINT] = state.checkpoint
+        show_value(CHECKPOINT, state.checkpoint, page_changed)
         # The open checkpoint may have been deleted, and is listed nevertheless.
         titles = {name: session_models.title(name) for name in (*session_models.names(), state.checkpoint)}
         st.selectbox(

@@ -189,6 +189,13 @@ def current_state() -> State | None:
     return session().state
 
 
+def page_state() -> State:
+    """The state of this session while a page is open: in a run and in the callbacks of its widgets."""
+    state = current_state()
+    assert state is not None
+    return state
+
+
 def store_state(state: State) -> State:
     """Keep the state in this session. Returns it."""
     session().state = state

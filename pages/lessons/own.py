@@ -18,6 +18,7 @@ from pages.frame.draft import Draft, DraftStop
 from pages.frame.frame import PageFrame
 from pages.frame.link import app_address
 from pages.frame.messages import message
+from pages.frame.options import show_value
 from pages.frame.state import LESSON
 from pages.runtime.followers import keep_own
 from pages.runtime.session import reported
@@ -85,8 +86,7 @@ PRESSED = {"": N_("as in the view"), "largest_cell": COMPUTED["largest_cell"]}
 def _widget(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     """Key and callback of a widget that shows this value now; whatever is typed is in the draft at once."""
     key = f"hs-own-{key}"
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
+    show_value(key, value)
     return {"key": key, "on_change": lambda: chosen(st.session_state[key])}
 
 
@@ -124,7 +124,7 @@ def draw(frame: PageFrame) -> None:
         if own is not None:
             _lesson(own, pages)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if draft.can_undo():
+            if draft.drafts().before is not None:
                 st.button(_("Bring back what was taken away"), key="hs-own-undo", on_click=draft.undo)
             file_field(FILE, _("Load a lesson (a .toml file)"), ".toml", partial(_load, pages))
         paragraph(_("It is kept until this page is closed or reloaded. Save it as a file to keep it."), quiet=True)
@@ -300,7 +300,7 @@ def _use(own: Draft, found: Lesson | None, pages: tuple[str, ...]) -> None:
             disabled=found is None,
         )  # fmt: skip
         if own.stops:
-            st.button(_("Start a new one"), key="hs-own-new", on_click=_renew)
+            st.button(_("Start a new one"), key="hs-own-new", on_click=draft.delete)
     if found is None:
         return
     link = f"{app_address('lessons')[0]}?{urlencode({LESSON: name})}"
@@ -313,11 +313,6 @@ def _use(own: Draft, found: Lesson | None, pages: tuple[str, ...]) -> None:
     else:
         where = _("To give it as a link, put the file into the server's lessons folder (HEADSCOPE_LESSONS): {link}")
         paragraph(where.format(link=link), quiet=True)
-
-
-def _renew() -> None:
-    draft.prepare_undo()
-    draft.delete()
 
 
 def file_name(title: str) -> str:

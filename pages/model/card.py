@@ -225,7 +225,7 @@ def curve(model: Pretrained) -> None:
         if rows is not None:
             if _is_toy(model):
                 rows = [{**row, "validation_bleu": ""} for row in rows]
-            drawn, told = figure.localized(training_curve)(rows), course(rows)
+            drawn, told = figure.built(training_curve, rows), course(rows)
     except (ValueError, KeyError, TypeError):
         missing = _("The training.csv of this checkpoint cannot be read.")
     paragraph(told, quality(model))

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import transformer
 from pages.components import figure, task
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import decimals, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
@@ -138,11 +138,6 @@ def _introduction(model: Pretrained, pair: Pair) -> str:
     return sentence.format(name=model.name, learned=pair.learned.name)
 
 
-def _signed(value: float) -> str:
-    """Two decimals, with a real minus sign."""
-    return f"{value:.2f}".replace("-", "−")
-
-
 def _row_statistics(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> str:
     """How the rows seen in training differ from the others, in numbers."""
     norms, cosines = row_norms(table), neighbour_cosines(table)
@@ -163,8 +158,8 @@ def _row_statistics(table: torch.Tensor, trained: tuple[int, int] | None, name: 
             "line neighbouring rows have a mean cosine of {near}; below it they are still the random numbers they "
             "started as (mean cosine {far})."
         )
-    far = _signed(cosines[last + 1 :].mean().item()) if len(cosines) > last + 1 else "–"
-    return sentence.format(name=name, last=last, near=_signed(near), far=far)
+    far = decimals(cosines[last + 1 :].mean().item(), 2) if len(cosines) > last + 1 else "–"
+    return sentence.format(name=name, last=last, near=decimals(near, 2), far=far)
 
 
 def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -> str:

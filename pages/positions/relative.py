@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import decimals, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from transformer.analysis.relative_positions import ByDistance, by_distance
@@ -43,8 +43,8 @@ def _sentence(found: ByDistance, stack: str) -> str:
         "to one {far}.",
         head=head + 1,
         stack=stack_name(stack),
-        high=f"{float(row[high]):.2f}".replace("-", "−"),
-        low=f"{float(row[low]):.2f}".replace("-", "−"),
+        high=decimals(float(row[high]), 2),
+        low=decimals(float(row[low]), 2),
         near=_where(*found.ranges[high]),
         far=_where(*found.ranges[low]),
     )

@@ -99,13 +99,9 @@ def draw(frame: PageFrame) -> None:
         return
     controls, picture = controls_and_picture()
     first, second, third = controls.columns(3)
-    with first:
-        by_length = options.segment(
-            "order", _("Batches"), ("buckets", "random"), "buckets",
-            lambda name: {"buckets": _("similar lengths"), "random": _("random order")}[name],
-        ) == "buckets"  # fmt: skip
-    with second:
-        tokens = options.number("tokens", _("Tokens a side, at most"), 200, 4000, 1000)
+    orders = {"buckets": _("similar lengths"), "random": _("random order")}
+    by_length = options.at(first).labelled("order", _("Batches"), orders) == "buckets"
+    tokens = options.at(second).number("tokens", _("Tokens a side, at most"), 200, 4000, 1000)
     found = {way: batched(model, tokens, way) for way in (True, False)}
     with third:
         count = len(found[by_length].batches)

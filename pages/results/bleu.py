@@ -100,8 +100,7 @@ def draw(frame: PageFrame) -> None:
             paragraph(
                 _("No target is known, so reference 1 is the model's own output. Type what is right."), quiet=True
             )
-    with head:
-        point(_says(found, chrf(hypothesis, given)))
+    point(_says(found, chrf(hypothesis, given)), head)
 
 
 def _picture(frame: PageFrame, found: Bleu, hypothesis: str, given: Sequence[str]) -> None:

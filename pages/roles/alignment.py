@@ -14,7 +14,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime import session_models
 from pages.runtime.shared import SharedCache, identity, shared
-from transformer.analysis.alignment import READINGS, Score
+from transformer.analysis.alignment import Score
 from transformer.checkpoints.folder import ALIGNMENT
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
@@ -67,20 +67,13 @@ def draw(frame: PageFrame) -> None:
         lambda progress: measure_alignment(model, golds, progress=progress),
     )
     if found is None:
-        with head:
-            point(_("Does cross-attention say which word translates which? Compare it with links made by hand."))
+        point(_("Does cross-attention say which word translates which? Compare it with links made by hand."), head)
         return
-    with head:
-        point(_says(found))
+    point(_says(found), head)
     first, second = st.columns(2)
-    with first:
-        names = measure_names()
-        measure = str(options.segment("measure", _("Measured by"), MEASURES, MEASURES[0], names.__getitem__))
-    with second:
-        readings = reading_names()
-        label = _("A decoder row belongs to")
-        best = found.winner().reading
-        reading = str(options.segment("reading", label, READINGS, best, readings.__getitem__))
+    measure = options.at(first).labelled("measure", _("Measured by"), measure_names())
+    label, best = _("A decoder row belongs to"), found.winner().reading
+    reading = options.at(second).labelled("reading", label, reading_names(), best)
     _grid(frame, found, measure, reading)
     left, right = st.columns(2, gap="medium")
     with left:

@@ -24,7 +24,7 @@ from transformer.checkpoints.folder import IMPORTANCE
 from transformer.figures import importance as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
-from transformer.probing.importance import Effect, Survey, from_json, survey
+from transformer.probing.importance import Effect, Survey, from_json, name_of, survey
 from transformer.texts import _
 from transformer.tracing.trace import KINDS
 
@@ -78,13 +78,10 @@ def draw(frame: PageFrame) -> None:
             lambda progress: survey(model, pairs, progress=progress),
         )
         if found is None:
-            with head:
-                point(_("What is each head worth? Take it out, and measure how much worse the translation gets."))
+            point(_("What is each head worth? Take it out, and measure how much worse the translation gets."), head)
             return
-    with head:
-        point(_says(found))
-    names = worth_names(_score_name(found))
-    worth = str(frame.options.segment("worth", _("Show"), WORTH, "loss", names.__getitem__))
+    point(_says(found), head)
+    worth = frame.options.labelled("worth", _("Show"), worth_names(_score_name(found)))
     chosen = _chosen(frame, found)
     _grid(frame, found, worth, chosen)
     left, right = st.columns(2, gap="medium")
@@ -147,14 +144,14 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
         for layer in range(layers_of(config, kind)):
             row: list[dict[str, Any]] = []
             for head in range(config.heads):
-                name = f"{kind}.{layer + 1}.{head + 1}"
+                name = name_of((kind, layer, head))
                 value = _value(found, worth, name)
                 level = max(0.0, sign * value / largest) if largest > 0 else 0.0
                 text = f"{value:.{digits}f}" if worth == "gradient" else _signed(value, digits)
                 row.append({"text": text, "tone": kind, "level": math.sqrt(level), "says": _lines(found, name)})
             cells.append(row)
         panels.append(headgrid.panel_of_heads(kind, kind_names()[kind], cells, config.heads))
-    kind_chosen, *place = head_of(chosen)
+    chosen_kind, chosen_layer, chosen_head = head_of(chosen)
     titles = [f"{what} at {way}" for way in ("0", "mean") for what in ("loss", found.metric, "low", "high")]
     rows: list[list[Any]] = [["head", *titles, "gradient"]]
     for name, zero in found.heads.items():
@@ -171,7 +168,7 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
             worth_names(_score_name(found))[worth],
         ],
         rows,
-        chosen=(kinds.index(kind_chosen), *place),
+        chosen=(kinds.index(chosen_kind), chosen_layer, chosen_head),
         on_pick=lambda picked: frame.options.report("head", f"{kinds[picked[0]]}.{picked[1] + 1}.{picked[2] + 1}"),
     )
     meanings = {

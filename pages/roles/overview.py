@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figure, headgrid, task
-from pages.components.one_head import head_label, head_names, head_of
+from pages.components.one_head import head_label, head_of
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.stored import stored
@@ -26,6 +26,7 @@ from transformer.checkpoints.folder import HEADS
 from transformer.figures import roles as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
+from transformer.probing.importance import all_heads, name_of
 from transformer.probing.roles import sentences_of, word_list
 from transformer.texts import _
 from transformer.tracing.trace import KINDS
@@ -132,14 +133,11 @@ def draw(frame: PageFrame) -> None:
         at_once=True,
     )
     if found is None:
-        with lead:
-            point(_("What does each head attend to most? Measure it on {count} sentences.", count=len(pairs)))
+        point(_("What does each head attend to most? Measure it on {count} sentences.", count=len(pairs)), lead)
         return
-    with lead:
-        point(_says(_counts(found)))
+    point(_says(_counts(found)), lead)
     about, grid, below = st.container(), st.container(), st.container()
-    names = measure_names()
-    colour = str(options.segment("colour", _("Colour by"), MEASURES, "role", names.__getitem__))
+    colour = options.labelled("colour", _("Colour by"), measure_names())
     with about:
         paragraph(
             _(
@@ -201,7 +199,7 @@ def _says(counts: Mapping[str, int]) -> str:
 
 def _chosen(frame: PageFrame, found: Mapping[str, Roles]) -> tuple[str, int, int]:
     """The chosen head, from 0: that of the link, or the one with the clearest role."""
-    names = head_names(frame.model.config)
+    names = [*map(name_of, all_heads(frame.model.config))]
 
     def clear(name: str) -> float:
         kind, layer, head = head_of(name)
@@ -285,7 +283,7 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
 
 def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:
     """The chosen head: all of its shares beside their baselines, its sentences, and its place among the others."""
-    st.html(f'<h2 class="hs-tr-title">{head_label(f"{kind}.{layer + 1}.{head + 1}")}</h2>')
+    st.html(f'<h2 class="hs-tr-title">{head_label(name_of((kind, layer, head)))}</h2>')
     role = found.role(layer, head)
     meanings = role_meanings()
     rows = [

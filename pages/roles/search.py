@@ -101,7 +101,7 @@ def in_probe_set(model: Pretrained, question: Question) -> Found:
 def draw(frame: PageFrame) -> None:
     head = st.container()
     names = {"head": _("A head"), "neuron": _("A neuron")}
-    what = str(frame.options.segment("what", _("Search"), ("head", "neuron"), "head", names.__getitem__))
+    what = frame.options.labelled("what", _("Search"), names)
     question = _head_question(frame) if what == "head" else _neuron_question(frame)
     with frame.options.panel("own", _("Search a text of your own")):
         label = _("One sentence a line, at most {count}; a translation may follow after a tab", count=f"{MOST_LINES:,}")
@@ -113,16 +113,13 @@ def draw(frame: PageFrame) -> None:
     else:
         pairs = pairs_of(frame.model)
         if not pairs:
-            with head:
-                point(_("Type a text of your own to search: there is no probe set for this model's languages."))
+            point(_("Type a text of your own to search: there is no probe set for this model's languages."), head)
             return
         result = (pairs, in_probe_set(frame.model, question))
     if result is None:
-        with head:
-            point(_("Where does this head, or this neuron, find something? Search a whole text."))
+        point(_("Where does this head, or this neuron, find something? Search a whole text."), head)
         return
-    with head:
-        point(_says(question, *result))
+    point(_says(question, *result), head)
     _shown(frame, question, *result)
 
 
@@ -156,8 +153,7 @@ def _head_question(frame: PageFrame) -> Question:
     first, second, third = st.columns([2, 1, 1], vertical_alignment="bottom")
     with first:
         head = choose_head(options, "head", frame.model.config)
-    with second:
-        least = options.fraction("least", _("Weight of at least"), 0.01, 1.0, 0.5, 0.05, "%.2f")
+    least = options.at(second).fraction("least", _("Weight of at least"), 0.01, 1.0, 0.5, 0.05, "%.2f")
     reading = READINGS[0]
     with third:
         if head[0] != "encoder_self":
@@ -165,26 +161,19 @@ def _head_question(frame: PageFrame) -> Question:
             label = _("A decoder row is read by the")
             reading = str(options.choose("row_reading", label, READINGS, READINGS[0], readings.__getitem__))
     left, right = st.columns(2)
-    with left:
-        start = options.text("from", _("From the word (a row; walk*: any ending; empty: any)"), 40)
-    with right:
-        end = options.text("to", _("To the word (a column; walk*: any ending; empty: any)"), 40)
+    start = options.at(left).text("from", _("From the word (a row; walk*: any ending; empty: any)"), 40)
+    end = options.at(right).text("to", _("To the word (a column; walk*: any ending; empty: any)"), 40)
     return Question("head", head, least, start, end, reading)
 
 
 def _neuron_question(frame: PageFrame) -> Question:
     config, options = frame.model.config, frame.options
     columns = st.columns(5, vertical_alignment="bottom")
-    with columns[0]:
-        stack = str(options.choose("stack", _("Stack"), STACKS, STACKS[0], stack_name))
-    with columns[1]:
-        layer = options.number("layer", _("Layer"), 1, max(1, layers_of(config, stack)), 1)
-    with columns[2]:
-        neuron = options.number("neuron", _("Neuron"), 1, config.d_ff, 1)
-    with columns[3]:
-        fires = options.fraction("fires", _("Activation of at least"), 0.0, 1000.0, 0.5, 0.1, "%.1f")
-    with columns[4]:
-        start = options.text("from", _("On the word (walk*: any ending; empty: any)"), 40)
+    stack = str(options.at(columns[0]).choose("stack", _("Stack"), STACKS, STACKS[0], stack_name))
+    layer = options.at(columns[1]).number("layer", _("Layer"), 1, max(1, layers_of(config, stack)), 1)
+    neuron = options.at(columns[2]).number("neuron", _("Neuron"), 1, config.d_ff, 1)
+    fires = options.at(columns[3]).fraction("fires", _("Activation of at least"), 0.0, 1000.0, 0.5, 0.1, "%.1f")
+    start = options.at(columns[4]).text("from", _("On the word (walk*: any ending; empty: any)"), 40)
     return Question("neuron", (stack, layer - 1, neuron - 1), fires, start, "", READINGS[0])
 
 

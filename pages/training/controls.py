@@ -95,7 +95,7 @@ def _show_live(options: Options) -> bool:
     if not count:
         options.choice("show", list(labels), "recorded")
         return False
-    return options.segment("show", _("Runs"), list(labels), "recorded", labels.__getitem__, hidden=True) == "live"
+    return options.labelled("show", _("Runs"), labels, hidden=True) == "live"
 
 
 @st.fragment(run_every=UPDATE_EVERY)

@@ -23,8 +23,7 @@ def draw(frame: PageFrame) -> None:
     with top:
         head = st.container()
         show_live = controls.train_buttons(frame.options, chosen)
-    with head:
-        point("" if show_live else headline(chosen.preset))
+    point("" if show_live else headline(chosen.preset), head)
     with picture:
         live.draw(frame, chosen.preset, show_live)
     with details:
