@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
 from itertools import groupby
 from pathlib import Path
@@ -188,6 +188,12 @@ def stack_name(stack: str) -> str:
 def _moved(switches: Sequence[Reposition], config: ModelConfig | None) -> list[str]:
     """One phrase per move, e.g. "positions of the source shifted by 5"."""
     return [say(f"{switch.rule}_{switch.side or 'both'}", amount=f"{switch.amount:g}") for switch in switches]
+
+
+def sublayer_names(sub_layers: Iterable[tuple[int, str]]) -> tuple[str, ...]:
+    """ "self 1", "FFN 1", ... as labels of an axis. sub_layers: layer from 0, and kind."""
+    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
+    return tuple(names[name].format(layer=layer + 1) for layer, name in sub_layers)
 
 
 def sub_layer(switch: Skip) -> str:

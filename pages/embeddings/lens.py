@@ -72,7 +72,7 @@ def _choose_step(trace: Trace, options: Options, start: int = 0) -> int:
     pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
     names = [f"{position} · {fed} → {out}" for position, (fed, out) in enumerate(pairs, 1)]
     label = _("Step: fed → predicted") if trace.own else _("Step: fed → given target")
-    return int(options.choose("step", label, range(1, len(names) + 1), start + 1, lambda step: names[step - 1])) - 1
+    return options.index("step", label, names, start)
 
 
 def _pick(options: Options) -> Callable[[int], None]:
@@ -244,11 +244,9 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
 
 def _certainty(trace: Trace, least: int) -> str:
     """How certain the steps are, and the step `least` that is so least."""
-    sentence = _(
+    return _(
         "Every step ends in a probability for each of the {count} tokens. The token of the sentence gets more than 0.5 "
-        "in {sure} of {steps} steps; the least certain is step {number}: “{token}” gets {probability}."
-    )
-    return sentence.format(
+        "in {sure} of {steps} steps; the least certain is step {number}: “{token}” gets {probability}.",
         count=f"{trace.logits.shape[-1]:,}",
         sure=int((trace.probabilities > 0.5).sum()),
         steps=len(trace.probabilities),
