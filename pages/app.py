@@ -25,7 +25,7 @@ def run() -> None:
         page = next(page for page, link in links.items() if link is shown)
         frame = open_frame(page, links)
         shown.run()
-        frame.finish(page.content)
+        frame.finish()
 
 
 language.use_session_language()

@@ -8,9 +8,21 @@ import gzip
 import io
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from transformer.texts import N_, UserError
+
+
+@contextlib.contextmanager
+def reading_file(name: object, kind: type[UserError]) -> Iterator[None]:
+    """An OSError in this block becomes an error of this kind, which names what cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        text = N_("{name} cannot be read: {reason}")
+        raise kind(text, name=name, reason=error.strerror or error) from error
 
 
 def _at_once(path: str, flags: int) -> int:

@@ -59,10 +59,10 @@ IN_TABLE = tuple(kind for kind in KINDS if kind != "separable")  # which is in t
 def _details(sizes: Sizes) -> dict[str, str]:
     """The small text below the name of a kind."""
     return {
-        "attention": _("{heads} heads").format(heads=sizes.heads),
+        "attention": _("{heads} heads", heads=sizes.heads),
         "recurrent": "GRU",
         "convolution": f"k = {sizes.kernel}",
-        "separable": _("k = {kernel}, in the text").format(kernel=sizes.kernel),
+        "separable": _("k = {kernel}, in the text", kernel=sizes.kernel),
         "restricted": f"r = {sizes.window}",
     }
 
@@ -105,7 +105,7 @@ def table_rows(layer_costs: Sequence[Cost]) -> list[list[str | float]]:
     """The numbers of both tables, under their headings: Table 1 beside the layers as built."""
     called = names()
     sides = (_("Table 1"), _("as built"))
-    columns = [_("{column} · {side}").format(column=column, side=side) for column in _titles() for side in sides]
+    columns = [_("{column} · {side}", column=column, side=side) for column in _titles() for side in sides]
     rows: list[list[str | float]] = [[_("Layer"), *columns]]
     for cost in layer_costs:
         numbers = (cost.order, cost.multiply_adds, cost.sequential_order, cost.sequential, cost.path_order, cost.path)
@@ -166,15 +166,14 @@ def _choose(frame: PageFrame, sentence_tokens: int) -> Sizes:
         first, second, third = st.columns([2, 2, 3], gap="medium")
     with first:
         n = frame.options.number(
-            "n", _("Tokens n; this sentence has {own}").format(own=sentence_tokens), SHORTEST, LONGEST, sentence_tokens
+            "n", _("Tokens n; this sentence has {own}", own=sentence_tokens), SHORTEST, LONGEST, sentence_tokens
         )
         if n != sentence_tokens:
-            label = _("Back to the sentence's {own}").format(own=sentence_tokens)
+            label = _("Back to the sentence's {own}", own=sentence_tokens)
             st.button(
                 label, key="anatomy_n_own", on_click=frame.options.report, args=("n", sentence_tokens, sentence_tokens)
             )
-    with second:
-        kernel = int(frame.options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
+    kernel = int(frame.options.at(second).segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
     with third:
         window = int(frame.options.segment("restricted", _("Restricted to r keys around each token"), WINDOWS, WINDOW))
     return Sizes(n, config.d_model, config.heads, kernel, window, config.d_k, config.d_v)

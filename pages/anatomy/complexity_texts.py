@@ -161,7 +161,7 @@ def nearest(seconds: Seconds, n: int) -> str:
     lengths = sorted({length for times in seconds.values() for length in times})
     nearest_n = min(lengths, key=lambda length: (abs(length - n), length))
     here = sorted((times[nearest_n], names()[kind]) for kind, times in seconds.items() if nearest_n in times)
-    listed = comma_list(_("{name} {time}").format(name=name, time=milliseconds(seconds)) for seconds, name in here)
+    listed = comma_list(_("{name} {time}", name=name, time=milliseconds(seconds)) for seconds, name in here)
     sentence = (
         _("At n = {at}: {times}.") if nearest_n == n else _("At n = {at}, the measured length nearest to {n}: {times}.")
     )
@@ -225,10 +225,8 @@ def growth(seconds: Seconds, sizes: Sizes) -> str:
         return ""
     before, last = sorted(attention)[-2:]
     counts = [multiply_adds("attention", replace(sizes, n=n)) for n in (before, last)]
-    sentence = _(
-        "From n = {before} to {last}, self-attention took {times} times as long for {counts} times the multiply-adds."
-    )
-    text = sentence.format(
+    text = _(
+        "From n = {before} to {last}, self-attention took {times} times as long for {counts} times the multiply-adds.",
         before=f"{before:,}",
         last=f"{last:,}",
         times=factor(attention[last] / attention[before]),
@@ -293,4 +291,4 @@ def left_out(timings: Sequence[Timing]) -> str:
         reasons[timing.unmeasured].format(name=names()[timing.kind], n=f"{timing.n:,}", seconds=SLOWEST)
         for timing in first.values()
     )
-    return _("Not measured: {listed}.").format(listed=listed)
+    return _("Not measured: {listed}.", listed=listed)

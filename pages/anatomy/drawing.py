@@ -16,6 +16,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.state import State, current_state, store_state
 from pages.runtime import cache
+from pages.runtime.session import reported_since
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Mean
 from transformer.model.config import ModelConfig
@@ -70,10 +71,9 @@ def _report(frame: PageFrame, stand: AnatomyState) -> None:
 def merge_browser(frame: PageFrame) -> State:
     """The state after a person's actions in the drawing since the last run: position and all switches."""
     state, config = frame.state, frame.model.config
-    reported = st.session_state.get(KEY)
-    values = reported.get(KEY) if reported is not None else None
-    if not isinstance(values, Mapping) or values.get("revision") != state.revision:
-        return state  # older than Python's last change
+    values = reported_since(state.revision, KEY, KEY)
+    if not values:
+        return state
     _report(frame, anatomy_state_from_browser(values, config))
     state, switches, asked = current_state() or state, state.switches, values.get("switches")
     if isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):

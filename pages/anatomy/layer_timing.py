@@ -11,8 +11,10 @@ import torch
 from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, medians, names, nearest, overhead, rates
 from pages.components import figure
 from pages.components.sentences import paragraph
+from pages.components.task import draw_progress
 from pages.frame.messages import message
-from pages.runtime.job import BackgroundJob, JobQueue, follow, start
+from pages.runtime.job import BackgroundJob, follow, start
+from pages.runtime.shared import SharedCache
 from transformer.cost.complexity import Sizes
 from transformer.cost.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Timing, fits, layers, measure
 from transformer.figures import complexity as figures
@@ -23,7 +25,7 @@ SHORTEST = 5  # seconds of a measurement with d = 64 on an idle machine; with d 
 POINTS = len(KINDS) * len(LENGTHS)
 
 Key = tuple[int, int, int | None, int | None, int, int]
-Jobs = JobQueue[tuple[Timing, ...]]
+Jobs = SharedCache[tuple[Timing, ...]]
 
 
 def key_of(sizes: Sizes) -> Key:
@@ -61,23 +63,18 @@ JOBS: Jobs = Jobs("layer times")
 
 
 def _progress(measurement: Measurement) -> None:
-    share = min(measurement.done / (ROUNDS * POINTS), 1.0)
-    if measurement.stopping:
-        text = _("Stopping …")
-    elif measurement.stage == "waiting":
-        text = _("Another measurement is running. This one starts when it ends.")
-    else:
-        done, sizes = min(measurement.done, ROUNDS * POINTS - 1), measurement.sizes
-        text = _("Round {round} of {rounds}, n = {n}; d = {d}, k = {kernel}, r = {window}").format(
-            round=done // POINTS + 1,
-            rounds=ROUNDS,
-            n=f"{LENGTHS[done % POINTS // len(KINDS)]:,}",
-            d=f"{sizes.d:,}",
-            kernel=sizes.kernel,
-            window=sizes.window,
-        )
-    st.progress(share, text=text)
-    st.button(_("Stop"), key="hs-layers-stop", on_click=measurement.stop, disabled=measurement.stopping)
+    done, sizes = min(measurement.done, ROUNDS * POINTS - 1), measurement.sizes
+    text = _(
+        "Round {round} of {rounds}, n = {n}; d = {d}, k = {kernel}, r = {window}",
+        round=done // POINTS + 1,
+        rounds=ROUNDS,
+        n=f"{LENGTHS[done % POINTS // len(KINDS)]:,}",
+        d=f"{sizes.d:,}",
+        kernel=sizes.kernel,
+        window=sizes.window,
+    )
+    waits = _("Another measurement is running. This one starts when it ends.")
+    draw_progress(measurement, measurement.done / (ROUNDS * POINTS), text, waits, "hs-layers-stop")
 
 
 def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
@@ -88,7 +85,7 @@ def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
             points.setdefault(timing.kind, []).append((timing.n, timing.median, timing.fastest, timing.high))
     if points:
         values = {"n": sizes.n, "d": sizes.d}
-        drawn = figure.localized(figures.timings)(points, LENGTHS, names(), values)
+        drawn = figure.built(figures.timings, points, LENGTHS, names(), values)
         figure.draw(drawn, "anatomy-timing", "anatomy-timing")
 
 
@@ -104,7 +101,7 @@ def _conclusions(timings: Sequence[Timing], sizes: Sizes) -> None:
 def _ended_message(measurement: Measurement) -> None:
     """A message about a measurement that did not complete."""
     if measurement.stage == "failed":
-        message(_("The measurement failed: {error}.").format(error=measurement.error), "error")
+        message(_("The measurement failed: {error}.", error=measurement.error), "error")
     elif measurement.stage == "stopped":
         sentence = (
             _("Stopped after {done}% of the passes. The results so far are kept.")
@@ -140,7 +137,7 @@ def draw(sizes: Sizes) -> None:
     st.subheader(_("Measured time"), anchor=False)
     if not fits(sizes):
         message(
-            _("One layer of each kind with d = {d} needs more memory than this page allows.").format(d=f"{sizes.d:,}"),
+            _("One layer of each kind with d = {d} needs more memory than this page allows.", d=f"{sizes.d:,}"),
             "note",
         )
         return

@@ -4,46 +4,38 @@ from __future__ import annotations
 
 from pages.anatomy import complexity, drawing, rnn
 from pages.components import payloads
-from pages.components.comparison import note_waiting_switches
-from pages.frame.frame import Content, PageFrame
-from pages.frame.state import State
-from transformer.texts import _
+from pages.frame.frame import Content, PageFrame, Part
+from pages.frame.messages import note_waiting_switches
+from transformer.texts import N_
 from transformer.view.shared_texts import say
 
 
-def parts() -> dict[str, str]:
-    return {"flow": _("The drawing"), "compare": _("How it compares"), "before": _("Before the Transformer")}
-
-
 def draw(frame: PageFrame) -> None:
-    drawable = frame.model.config.usual_parts
-    if frame.part == "flow" and drawable and (frame.live or frame.trace is not None):
+    if frame.part == "flow":
+        draw_flow(frame)
+    else:
+        payloads.forget(drawing.KEY)
+        note_waiting_switches(frame.state.switches)
+        CONTENT.draw_part(frame)
+
+
+def draw_flow(frame: PageFrame) -> None:
+    """The drawing; its explanation stays where the text cannot be read."""
+    if not frame.model.config.usual_parts:
+        payloads.forget(drawing.KEY)
+        drawing.instead(frame.model.config)
+        return
+    if frame.live or frame.trace is not None:
         drawing.draw(frame)
     else:
         payloads.forget(drawing.KEY)
-    if frame.part == "flow":
-        if drawable:
-            with frame.options.panel("about", say("about")):
-                drawing.about(frame.model.config)
-        else:
-            drawing.instead(frame.model.config)
-        return
-    note_waiting_switches(frame.state.switches)
-    if frame.part == "before":
-        rnn.draw(frame)
-    elif frame.trace is not None:
-        complexity.draw(frame, frame.trace)
+    with frame.options.panel("about", say("about")):
+        drawing.about(frame.model.config)
 
 
-def _live(state: State) -> bool:
-    part = state.chosen.get("anatomy", {}).get("part", "flow")
-    return part == "flow" and drawing.in_browser(state)
-
-
-CONTENT = Content(
-    draw,
-    parts,
-    (*drawing.OPTIONS, "n", "kernel", "restricted", "letters", "heads"),
-    alone=("before",),
-    live=_live,
-)
+PARTS = {
+    "flow": Part(N_("The drawing"), draw_flow, drawing.OPTIONS),
+    "compare": Part(N_("How it compares"), complexity.draw, ("n", "kernel", "restricted")),
+    "before": Part(N_("Before the Transformer"), rnn.draw, ("letters", "heads"), alone=True),
+}
+CONTENT = Content(draw, PARTS, live=lambda state, part: part == "flow" and drawing.in_browser(state))

@@ -74,7 +74,7 @@ def _bundled() -> Pretrained:
 def _letters(frame: PageFrame) -> str:
     """The letters for all models: those typed here; at first the page's source, where the open model reverses it."""
     start = frame.state.source if reverses(frame.model) else LETTERS
-    label = _("Letters to write backwards; trained on up to {longest}").format(longest=LONGEST_TRAINED)
+    label = _("Letters to write backwards; trained on up to {longest}", longest=LONGEST_TRAINED)
     typed = frame.options.text("letters", label, longest=2000, placeholder=start, width=420)
     if not reverses(frame.model):
         _why_other_letters(frame)
@@ -109,7 +109,7 @@ def _outputs(traces: Mapping[str, TracedPair]) -> None:
             name,
             trace.target_text,
             f"{'✓' if is_right(trace) else '✗'} "
-            + _("{right} of {letters}").format(right=right_letters(trace), letters=len(trace.source_ids) - 1),
+            + _("{right} of {letters}", right=right_letters(trace), letters=len(trace.source_ids) - 1),
         )
         for name, trace in traces.items()
     ]
@@ -181,7 +181,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
     paragraph(_("Both scales run from 0 to 1."), framed, quiet=True)
     if shown is None:
         return alignment(weights.mean((0, 1))), _("mean of all heads")
-    return alignment(weights[shown]), _("layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+    return alignment(weights[shown]), _("layer {layer}, head {head}", layer=layer + 1, head=head + 1)
 
 
 def is_right(trace: TracedPair) -> bool:
@@ -208,24 +208,21 @@ def _table(
         (
             _("weight on the right letter, mean"),
             _number(alignments[0].weight),
-            _("{weight} ({of})").format(weight=_number(alignments[1].weight), of=shown_heads),
+            _("{weight} ({of})", weight=_number(alignments[1].weight), of=shown_heads),
         ),
         (
             _("largest weight on the right letter"),
-            *(
-                _("{hits} of {rows} letters").format(hits=alignment.hits, rows=alignment.rows)
-                for alignment in alignments
-            ),
+            *(_("{hits} of {rows} letters", hits=alignment.hits, rows=alignment.rows) for alignment in alignments),
         ),
         (
             _("sequential steps to read"),
-            _("{steps}, one per token").format(steps=len(old.source_ids)),
-            _("{layers} layers, all tokens at once").format(layers=layers),
+            _("{steps}, one per token", steps=len(old.source_ids)),
+            _("{layers} layers, all tokens at once", layers=layers),
         ),
         (
             _("longest path, in steps from the input of the first token to the output at the last"),
             f"{path('recurrent', sizes)}",
-            _("{steps}, in each layer").format(steps=path("attention", sizes)),
+            _("{steps}, in each layer", steps=path("attention", sizes)),
         ),
         (
             _("parameters"),
@@ -233,7 +230,7 @@ def _table(
             f"{model.model.parameter_count():,}",
         ),
     ]
-    st.html(table(["", _("recurrent"), _("Transformer {name}").format(name=model.name)], rows))
+    st.html(table(["", _("recurrent"), _("Transformer {name}", name=model.name)], rows))
 
 
 def _longer_inputs(letters: int) -> None:
@@ -295,8 +292,7 @@ def _equations(frame: PageFrame, model: Pretrained) -> None:
                 "attention map, from decoder to encoder. The Transformer has {heads} heads of that kind in each of "
                 "{layers} layers, and also attends within source and target, where the other model uses recurrence. "
                 "Both were trained with label smoothing 0.1 (section 5.4), so a letter that is certain gets a "
-                "probability of about 0.9."
-            ).format(
+                "probability of about 0.9.",
                 align=config.d_align,
                 d_k=model.config.d_k or model.config.d_head,
                 heads=model.config.heads,
@@ -333,8 +329,8 @@ def draw(frame: PageFrame) -> None:
     _longer_inputs(len(old.source_ids) - 1)
     summary = st.container()
     names = {"best": _("the head that aligns best"), "mean": _("mean of all heads")}
-    heads = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
-    cross_alignment, shown_heads = _maps(str(heads), model, old, new)
+    heads = frame.options.labelled("heads", _("Transformer's weights"), names)
+    cross_alignment, shown_heads = _maps(heads, model, old, new)
     alignments = (alignment(old.weights), cross_alignment)
     with summary:
         paragraph(alignment_sentence(old, new, alignments, model.config.encoder_layers))

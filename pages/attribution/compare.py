@@ -8,7 +8,7 @@ from torch import Tensor
 from pages.attribution.patching import second_pair
 from pages.components import figure
 from pages.components.one_head import choose_head
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.sentences import paragraph, part_layout, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
@@ -24,7 +24,6 @@ from transformer.tracing.trace import Trace
 from transformer.training.recording import LARGEST, Recording
 
 OPTIONS = ("cell_head", "beside", "second", "second_target", "model_b", "state")
-BESIDE = ("sentence", "checkpoint", "training")
 
 
 class CompareError(UserError):
@@ -42,8 +41,7 @@ def recording_of(model: Pretrained) -> Recording | None:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options, model = frame.options, frame.model
-    head = st.container()
-    controls, picture = controls_and_picture()
+    head, controls, picture = part_layout()
     with controls:
         names = {
             "sentence": _("Another sentence"),
@@ -51,8 +49,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             "training": _("A state of its training"),
         }
         left, right = st.columns(2, vertical_alignment="bottom")
-        with left:
-            beside = str(options.segment("beside", _("Compare with"), BESIDE, BESIDE[0], names.__getitem__))
+        beside = options.at(left).labelled("beside", _("Compare with"), names)
         with right:
             kind, layer, number = choose_head(options, "cell_head", model.config, frame.state.view)
         question = _("How much of this map is the sentence, and how much the head? Put two maps side by side.")
@@ -72,14 +69,13 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     own = trace.attention(kind).weights[layer, number]
     check_numbers(own, weights)
     same = own.shape == weights.shape
-    with head:
-        point(_says(trace, kind, frame.state.view.rows, (weights - own).abs() if same else None))
+    point(_says(trace, kind, frame.state.view.rows, (weights - own).abs() if same else None), head)
     with picture:
         rows = frame.state.view.rows
         columns = st.columns(2, gap="medium", vertical_alignment="bottom")  # texts above the maps may differ in lines
         both = (("a", trace, model.name, own), ("b", other, name, weights))
         for column, (side, shown, of, map_) in zip(columns, both, strict=True):
-            title = _("{model}, layer {layer}, head {head}").format(model=of, layer=layer + 1, head=number + 1)
+            title = _("{model}, layer {layer}, head {head}", model=of, layer=layer + 1, head=number + 1)
             values = [[round(value, 6) for value in row] for row in map_.tolist()]
             with column:
                 figure.draw(
@@ -141,7 +137,7 @@ def _other(
     weights = other.cross.weights.new_tensor(array[steps.index(step), layer, head] / 255)
     if weights.shape != other.attention(kind).weights.shape[-2:]:
         raise CompareError("the recording was made with other tokens; choose another sentence")
-    return other, _("{model} at step {step}").format(model=model.name, step=f"{step:,}"), weights
+    return other, _("{model} at step {step}", model=model.name, step=f"{step:,}"), weights
 
 
 def _says(trace: Trace, kind: str, rows: str, change: Tensor | None) -> str:
@@ -154,7 +150,7 @@ def _says(trace: Trace, kind: str, rows: str, change: Tensor | None) -> str:
     query, key = divmod(int(change.argmax()), change.shape[1])
     largest = f"{float(change.max()):.2f}"
     if not change.any():
-        return _("The same head twice: none of its {cells} weights changes.").format(cells=change.numel())
+        return _("The same head twice: none of its {cells} weights changes.", cells=change.numel())
     keys = trace.target_in_labels if kind == "decoder_self" else trace.source_labels
     if kind == "encoder_self":
         text = _(
@@ -162,11 +158,9 @@ def _says(trace: Trace, kind: str, rows: str, change: Tensor | None) -> str:
         )
         return text.format(cells=change.numel(), query=trace.source_labels[query], key=keys[key], largest=largest)
     predicted = rows == "predicted"
-    text = _(
+    return _(
         "The same head twice: of {cells} weights, the one from “{query}” ({reading}) to “{key}” changes most, by "
-        "{largest}."
-    )
-    return text.format(
+        "{largest}.",
         cells=change.numel(),
         query=(trace.target_out_labels if predicted else trace.target_in_labels)[query],
         reading=_("the token predicted") if predicted else _("the token fed in"),

@@ -52,24 +52,16 @@ def choose_step(frame: PageFrame, trace: Trace) -> int:
         }
         for index, label in enumerate(trace.target_out_labels)
     ]
+    title = _("Press another output token; the number is its probability")
     headgrid.draw(
         "attribution_step",
-        _("Press another output token; the number is its probability"),
-        [
-            {
-                "kind": "decoder_self",
-                "title": _("Press another output token; the number is its probability"),
-                "rows": [""],
-                "columns": [""] * steps,
-                "cells": [cells],
-            }
-        ],
+        title,
+        [{"kind": "decoder_self", "title": title, "rows": [""], "columns": [""] * steps, "cells": [cells]}],
         [],
-        (0, 0, step),
-        lambda place: frame.options.report("output", place[2] + 1),
-        ["output", trace.checkpoint],
-        [_("{source} → {target}").format(source=trace.source_text, target=trace.target_text)],
-        [["token", "probability"], *zip(trace.target_out_labels, map(float, trace.probabilities), strict=True)],
+        [],
+        [],
+        chosen=(0, 0, step),
+        on_pick=lambda place: frame.options.report("output", place[2] + 1),
         saves=False,
     )
     return step

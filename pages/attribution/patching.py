@@ -12,13 +12,13 @@ from typing import Any
 import streamlit as st
 
 from pages.components import headgrid, task
-from pages.components.sentences import paragraph, point
+from pages.components.one_head import kind_names
+from pages.components.sentences import decimals, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
 from pages.runtime import cache
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import SUB_LAYERS, layers_of
 from transformer.probing.patching import (
@@ -35,7 +35,6 @@ from transformer.tracing.patch import PatchError, Place, check_pair
 from transformer.tracing.trace import Trace
 
 OPTIONS = ("other", "other_target", "watch", "way")
-WAYS = ("denoise", "noise")
 # Words that may take each other's place in an English sentence, for a second sentence to begin with.
 EXCHANGED = {
     "brother": "sister", "sister": "brother", "man": "woman", "woman": "man", "car": "house", "house": "car",
@@ -75,18 +74,9 @@ def fitting(model: Pretrained, trace: Trace) -> str:
 def second_pair(frame: PageFrame, trace: Trace, name: str, label: str) -> tuple[str, str]:
     """The fields of a second sentence, which begins with one word of A exchanged, and of its translation, "" for the
     model's own. name: of the option of the first; "_target" follows in that of the other."""
-    options, key = frame.options, f"attribution_{name}"
-    start = fitting(frame.model, trace)
-    text = options.typed(name, start, 400)
-    if frame.page_changed or st.session_state.get(key) != text:
-        st.session_state[key] = text
     left, right = st.columns(2, vertical_alignment="bottom")
-    with left:
-        st.text_input(
-            label, key=key, max_chars=400, on_change=lambda: options.report(name, st.session_state[key] or " ", start)
-        )
-    with right:
-        target = options.text(f"{name}_target", _("Its translation (empty: the model's)"), 400)
+    text = frame.options.at(left).prefilled(name, label, fitting(frame.model, trace), 400)
+    target = frame.options.at(right).text(f"{name}_target", _("Its translation (empty: the model's)"), 400)
     return text, target.strip()
 
 
@@ -101,7 +91,7 @@ class Recovered:
     updates: dict[str, Recovery]
 
 
-JOBS: JobQueue[Recovered] = JobQueue("patching")
+JOBS: SharedCache[Recovered] = SharedCache("patching")
 
 
 def recovered(model: Pretrained, trace: Trace, other: Trace, step: int) -> Recovered | None:
@@ -121,7 +111,7 @@ def recovered(model: Pretrained, trace: Trace, other: Trace, step: int) -> Recov
         ))  # fmt: skip
 
     key = (model.name, identity(model), trace.id, other.id, step)
-    label = _("Patch every head and every token: {count} places").format(count=f"{len(places):,}")
+    label = _("Patch every head and every token: {count} places", count=f"{len(places):,}")
     tokens = len(places) * (len(trace.source_ids) + step + 1) // 2  # a pass begins with the layer of its place
     return task.sized_result(JOBS, key, label, work, model, tokens)
 
@@ -159,12 +149,12 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             message(capital(error) + ".", "error")
         return
     ways = {"denoise": _("put B's parts into A"), "noise": _("put A's parts into B")}
-    with second:
-        way = str(options.segment("way", _("Direction"), WAYS, WAYS[0], ways.__getitem__))
+    way = options.at(second).labelled("way", _("Direction"), ways)
     labels = {step: f"{step + 1}: {trace.target_out_labels[step]} → {other.target_out_labels[step]}" for step in steps}
-    with first:
-        step = int(options.choose("watch", _("Watch the step"), [one + 1 for one in steps], steps[0] + 1,
-                                  lambda value: labels[value - 1])) - 1  # fmt: skip
+    watched = options.at(first).choose(
+        "watch", _("Watch the step"), [one + 1 for one in steps], steps[0] + 1, lambda value: labels[value - 1]
+    )
+    step = int(watched) - 1
     base, donor = (trace, other) if way == "denoise" else (other, trace)
     try:
         found = recovered(model, base, donor, step)
@@ -173,11 +163,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             message(capital(error) + ".", "error")
         return
     if found is None:
-        with head:
-            point(question)
+        point(question, head)
         return
-    with head:
-        point(_says(base, donor, ("A", "B") if base is trace else ("B", "A"), step, found.heads, found.streams))
+    point(_says(base, donor, ("A", "B") if base is trace else ("B", "A"), step, found.heads, found.streams), head)
     _heads(frame, donor, step, found)
     _tokens(frame, donor, step, found.streams, ("leaves",))
     _tokens(frame, donor, step, found.updates, ("self", "cross", "ff"))
@@ -220,8 +208,8 @@ def _says(
         "single head, {kind}, layer {layer}, head {head}, moves it {share}% of the way."
     )
     return sentence.format(
-        token=donor.target_out_labels[step], first=f"{any_one.first:.2f}".replace("-", "−"),
-        other=f"{any_one.other:.2f}".replace("-", "−"), kind=kinds[kind], layer=layer + 1,
+        token=donor.target_out_labels[step], first=decimals(any_one.first, 2),
+        other=decimals(any_one.other, 2), kind=kinds[kind], layer=layer + 1,
         head=number + 1, share=f"{100 * value:.0f}", base=names[0], donor=names[1],
     )  # fmt: skip
 
@@ -235,11 +223,6 @@ def _cell(value: float, tone: str, says: str) -> dict[str, Any]:
 
 def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
     config = frame.model.config
-    titles = {
-        "encoder_self": _("Encoder self-attention"),
-        "decoder_self": _("Decoder self-attention"),
-        "cross": _("Cross-attention"),
-    }
     panels: list[dict[str, Any]] = []
     rows: list[list[Any]] = [["kind", "layer", "head", "recovery"]]
     place, best, _value = _strongest(found.heads, config.heads)
@@ -248,11 +231,11 @@ def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
         for layer in range(layers_of(config, kind)):
             values = list(found.heads[kind].values[layer * config.heads : (layer + 1) * config.heads])
             values += [sum(values) / len(values), found.layers[kind].values[layer]]
-            names = [_("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+            names = [_("Layer {layer}, head {head}", layer=layer + 1, head=head + 1)
                      for head in range(config.heads)]  # fmt: skip
             names += [
-                _("Layer {layer}, mean of heads").format(layer=layer + 1),
-                _("Layer {layer}, all heads together").format(layer=layer + 1),
+                _("Layer {layer}, mean of heads", layer=layer + 1),
+                _("Layer {layer}, all heads together", layer=layer + 1),
             ]
             cells.append([_cell(value, kind, name) for value, name in zip(values, names, strict=True)])
             places = [*range(1, config.heads + 1), "mean", "all"]
@@ -260,7 +243,7 @@ def _heads(frame: PageFrame, donor: Trace, step: int, found: Recovered) -> None:
         panels.append(
             {
                 "kind": kind,
-                "title": titles[kind],
+                "title": kind_names()[kind],
                 "rows": [str(layer + 1) for layer in range(len(cells))],
                 "columns": [*(str(head + 1) for head in range(config.heads)), _("mean"), _("all")],
                 "cells": cells,
@@ -327,10 +310,8 @@ def _draw(
         key,
         region,
         panels,
-        [],
-        marked,
-        lambda place: None,
         ["headscope", key.replace("_", "-"), frame.model.name, donor.target_out_labels[step]],
         [region, donor.source_text],
         rows,
+        chosen=marked,
     )

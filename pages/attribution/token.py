@@ -6,19 +6,17 @@ import html
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from pages.attribution.heading import choose_step, method_names, of_all_steps
 from pages.components import figure, headgrid, saving, task
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import decimals, paragraph, point
 from pages.components.stored import stored
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from pages.runtime.texts import plain_markdown
 from transformer.attribution import METHODS, one_head, one_token, removal_curve
 from transformer.attribution.faithfulness import removable
@@ -27,7 +25,7 @@ from transformer.attribution.one_token import CURVES, RANDOM, Attributed, add_ro
 from transformer.checkpoints.folder import ATTRIBUTIONS
 from transformer.figures import attribution as figures
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.sets import layers_of
+from transformer.probing.importance import Head, all_heads, name_of
 from transformer.text.tokenizer import PIECE_MARK
 from transformer.texts import _
 from transformer.tracing.trace import Trace
@@ -38,16 +36,7 @@ POINTS = 600  # tokens through both stacks that integrated gradients and smaller
 SAME = 0.001  # areas of curves that no reader can tell apart
 
 
-@dataclass(frozen=True)
-class Head:
-    """A head of "cross" or "decoder_self", numbered from 0."""
-
-    kind: str
-    layer: int
-    number: int
-
-
-JOBS: JobQueue[Attributed] = JobQueue("attributions of output tokens")
+JOBS: SharedCache[Attributed] = SharedCache("attributions of output tokens")
 
 
 @shared()
@@ -86,7 +75,7 @@ def attributed(model: Pretrained, trace: Trace, step: int, head: Head | None) ->
         return found
 
     def work(progress: task.Progress) -> Attributed:
-        one = one_head(trace, head.kind, head.layer, head.number)
+        one = one_head(trace, *head)
         removed = removal_curve(model, trace, step, {ONE: one}, None, progress)
         return add_row(trace, step, ONE, one, removed[ONE], found)
 
@@ -109,8 +98,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             point(sentence.format(token=trace.target_out_labels[step], count=len(METHODS)))
         return
     taus = found.taus[ATTENTION]
-    with head:
-        point(_says(trace, step, found))
+    point(_says(trace, step, found), head)
     with words:
         _words(trace, step, found)
     with grid:
@@ -140,10 +128,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         token = trace.target_out_labels[step]
         with saving.saved(
             "attribution-areas", ["attribution-areas", trace.checkpoint, token],
-            [
-                _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
-                _("What “{token}” rests on").format(token=token),
-            ],
+            _caption(trace, step),
             [("method", "tau", "area"), *ranked],
         ):  # fmt: skip
             st.html(table((_("method"), _("agrees with attention"), _("area")), rows, "hs-attribution-areas"))
@@ -154,11 +139,17 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             _("Integrated gradients add up to {added} nats, and have to add up to {wanted}.").format(
                 added=_number(found.added), wanted=_number(found.wanted)
             ),
-            _("So they stop short of their tolerance, {percent}%: read them with care.").format(percent=100 * TOLERANCE)
+            _("So they stop short of their tolerance, {percent}%: read them with care.", percent=100 * TOLERANCE)
             if short
             else "",
             quiet=True,
         )
+
+
+def _caption(trace: Trace, step: int) -> list[str]:
+    """Lines of saved pictures: the sentences, and the output token."""
+    sentences = _("{source} → {target}", source=trace.source_text, target=trace.target_text)
+    return [sentences, _("What “{token}” rests on", token=trace.target_out_labels[step])]
 
 
 def _words(trace: Trace, step: int, found: Attributed) -> None:
@@ -173,7 +164,7 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
     for side, pieces, labels, counts in sides:
         spans = []
         for piece, label, count in zip(pieces, labels, counts, strict=False):
-            title = _("{token}: first for {count} of {all} methods").format(token=label, count=count, all=len(METHODS))
+            title = _("{token}: first for {count} of {all} methods", token=label, count=count, all=len(METHODS))
             gap = " " if piece.startswith(PIECE_MARK) or piece == "</s>" else ""
             text = html.escape(piece.removeprefix(PIECE_MARK) or label)
             spans.append(
@@ -185,9 +176,8 @@ def _words(trace: Trace, step: int, found: Attributed) -> None:
     counted = [("source", *one) for one in zip(trace.source_labels, votes, strict=False)]
     counted += [("target", *one) for one in zip(sides[1][2], sides[1][3], strict=False)]
     token = trace.target_out_labels[step]
-    about = _("What “{token}” rests on").format(token=token)
     stem = ["attribution-words", trace.checkpoint, token]
-    with saving.saved("attribution-words", stem, [about], [("side", "token", "methods"), *counted]):
+    with saving.saved("attribution-words", stem, _caption(trace, step)[1:], [("side", "token", "methods"), *counted]):
         st.html("".join(lines))
     text = _("The darker a word, the more of the {count} methods put it first for “{token}”.")
     paragraph(text.format(count=len(METHODS), token=token), quiet=True)
@@ -201,7 +191,7 @@ def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, s
         row = []
         for other in order:
             tau = found.taus[one][other]
-            says = _("{method} and {other}: {tau}").format(method=names[one], other=names[other], tau=_number(tau))
+            says = _("{method} and {other}: {tau}", method=names[one], other=names[other], tau=_number(tau))
             level = 0.0 if math.isnan(tau) else abs(tau)
             row.append({"text": _number(tau), "tone": "below" if tau < 0 else "cross", "level": level, "says": [says]})
         cells.append(row)
@@ -212,30 +202,20 @@ def _agreement(trace: Trace, step: int, found: Attributed, names: Mapping[str, s
         "attribution_taus",
         title,
         [panel],
-        [],
-        None,
-        lambda place: None,
         ["agreement", trace.checkpoint, trace.target_out_labels[step]],
-        [
-            _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
-            _("What “{token}” rests on").format(token=trace.target_out_labels[step]),
-        ],
+        _caption(trace, step),
         [["method", *order], *([one, *(found.taus[one][other] for other in order)] for one in order)],
     )
 
 
 def _choose_head(frame: PageFrame) -> Head | None:
     """One head whose weights stand above the methods; none if the model's decoder has no attention."""
-    config = frame.model.config
-    heads = {
-        f"{kind}.{layer + 1}.{number + 1}": Head(kind, layer, number)
-        for kind in ("cross", "decoder_self")
-        for layer in range(layers_of(config, kind))
-        for number in range(config.heads)
-    }
+    every = all_heads(frame.model.config)
+    heads = {name_of(head): head for kind in ("cross", "decoder_self") for head in every if head[0] == kind}
     if not heads:
         return None
-    default = next(name for name, head in reversed(heads.items()) if head.kind == next(iter(heads.values())).kind)
+    first = next(iter(heads.values()))[0]
+    default = next(name for name, (kind, *_place) in reversed(heads.items()) if kind == first)
     chosen = frame.options.choose(
         "one", _("One head, beside the methods"), list(heads), default, lambda name: _head_label(heads[name])
     )
@@ -243,23 +223,25 @@ def _choose_head(frame: PageFrame) -> Head | None:
 
 
 def _head_label(head: Head) -> str:
+    kind, layer, number = head
     label = (
         _("cross-attention, layer {layer}, head {head}")
-        if head.kind == "cross"
+        if kind == "cross"
         else _("decoder self-attention, layer {layer}, head {head}")
     )
-    return label.format(layer=head.layer + 1, head=head.number + 1)
+    return label.format(layer=layer + 1, head=number + 1)
 
 
 def _row_names(head: Head | None) -> dict[str, str]:
     if head is None:
         return method_names()
-    short = _("one head (cross {layer}.{head})") if head.kind == "cross" else _("one head (decoder {layer}.{head})")
-    return {ONE: short.format(layer=head.layer + 1, head=head.number + 1)} | method_names()
+    kind, layer, number = head
+    short = _("one head (cross {layer}.{head})") if kind == "cross" else _("one head (decoder {layer}.{head})")
+    return {ONE: short.format(layer=layer + 1, head=number + 1)} | method_names()
 
 
 def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}".replace("-", "−")
+    return "–" if math.isnan(value) else decimals(value, 2)
 
 
 def _says(trace: Trace, step: int, found: Attributed) -> str:
@@ -269,9 +251,7 @@ def _says(trace: Trace, step: int, found: Attributed) -> str:
     best = min(METHODS, key=lambda name: found.removed[name].area)
     token, word = trace.target_out_labels[step], labels[max(columns, key=lambda index: found.rows[best][index])]
     if len(columns) == 1:
-        return _("“{token}” has only “{word}” to rest on, so there is no order to compare.").format(
-            token=token, word=word
-        )
+        return _("“{token}” has only “{word}” to rest on, so there is no order to compare.", token=token, word=word)
     probabilities = found.removed[best].probabilities[:2]
     before, after = (f"{100 * one:.0f}%" if one >= 0.01 else _("under 1%") for one in probabilities)
     text = _("“{token}” rests most on “{word}”: hide that word, and its probability goes from {before} to {after}.")
@@ -322,7 +302,7 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
             for index, label in enumerate(labels):
                 share = found.rows[name][start + index]
                 percent = str(round(100 * share)).replace("-", "−")
-                says = _("{method}: {share}% from {token}").format(method=names[name], share=percent, token=label)
+                says = _("{method}: {share}% from {token}", method=names[name], share=percent, token=label)
                 row.append(
                     {
                         "text": percent,
@@ -353,14 +333,8 @@ def _grid(trace: Trace, step: int, found: Attributed, names: Mapping[str, str]) 
         "attribution_grid",
         _("What every method says the token rests on: methods down, tokens across"),
         panels,
-        [],
-        None,
-        lambda place: None,
         ["attribution", trace.checkpoint, trace.target_out_labels[step]],
-        [
-            _("{source} → {target}").format(source=trace.source_text, target=trace.target_text),
-            _("What “{token}” rests on").format(token=trace.target_out_labels[step]),
-        ],
+        _caption(trace, step),
         rows,
     )
     paragraph(

@@ -16,6 +16,7 @@ from pages.components.payloads import bounded, payload, renewed
 from pages.frame.options import Options
 from pages.frame.state import State, store_state
 from pages.runtime import cache
+from pages.runtime.session import reported_since
 from transformer.analysis.tokens import is_special
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import (
@@ -34,6 +35,7 @@ from transformer.view.state import View, view_from_browser
 
 KEY = "lab"
 PANES = ("after", "before", "difference")
+OPTIONS = ("pane", "row")
 
 _picture = st.components.v2.component("headscope.lab", js=script("lab"), css=style("lab"))
 _before = st.components.v2.component("headscope.lab_before", js=script("feed"))
@@ -45,9 +47,7 @@ _feed_after = st.components.v2.component("headscope.lab_feed_after", js=script("
 
 def report(state: State) -> Mapping[str, Any]:
     """What the browser reported last; empty if that is older than Python's last change."""
-    reported = st.session_state.get(KEY)
-    values = reported.get("lab") if reported is not None else None
-    return values if isinstance(values, Mapping) and values.get("revision") == state.revision else {}
+    return reported_since(state.revision, KEY, "lab")
 
 
 def merge_browser(

@@ -16,12 +16,6 @@ from transformer.tracing.trace import Trace
 from transformer.view.shared_texts import say
 
 
-def note_waiting_switches(switches: Interventions) -> None:
-    """A note, if there are switches, that they have no effect here."""
-    if switches:
-        message(say("waiting"), "note")
-
-
 def switches_of_page(switches: Interventions, switch_classes: tuple[type, ...], model: Pretrained) -> Interventions:
     """The switches that a page applies; a note names the others that are set."""
     others = switches.without(*switch_classes)

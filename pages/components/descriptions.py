@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
 from itertools import groupby
 from pathlib import Path
@@ -36,14 +36,6 @@ from transformer.view.shared_texts import say
 MOST_NAMED = 3  # groups of heads, or sub-layers, of a switch that are named; more are counted
 TABLE3 = Path(__file__).with_name("table3.json")
 MOST_LISTED = 8  # hidden tokens in a list, and phrases in a text
-
-
-def with_table(text: str, config: ModelConfig) -> str:
-    """The text of a figure for this model's output: W instead of E where the output has its own matrix, and the bias if
-    there is one."""
-    table, bias = "E" if config.tied_output else "W", " + <i>b</i>" if config.output_bias else ""
-    text = text.replace("E<sup>⊤</sup>", f"{table}<sup>⊤</sup>{bias}")
-    return text.replace("E<i>w<sub>i</sub></i>", f"{table}<i>w<sub>i</sub></i>")
 
 
 def sub_layer_equation(config: ModelConfig, norm: str = "LayerNorm", sub: str = "Sublayer") -> str:
@@ -196,6 +188,12 @@ def stack_name(stack: str) -> str:
 def _moved(switches: Sequence[Reposition], config: ModelConfig | None) -> list[str]:
     """One phrase per move, e.g. "positions of the source shifted by 5"."""
     return [say(f"{switch.rule}_{switch.side or 'both'}", amount=f"{switch.amount:g}") for switch in switches]
+
+
+def sublayer_names(sub_layers: Iterable[tuple[int, str]]) -> tuple[str, ...]:
+    """ "self 1", "FFN 1", ... as labels of an axis. sub_layers: layer from 0, and kind."""
+    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
+    return tuple(names[name].format(layer=layer + 1) for layer, name in sub_layers)
 
 
 def sub_layer(switch: Skip) -> str:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from inspect import signature
 from typing import Any, ParamSpec
 
 import streamlit as st
 
+from pages.components.live_picture import for_browser
 from pages.components.saving import describe_trace
-from pages.frame.state import current_state
+from pages.runtime.session import reported
 from pages.runtime.shared import SharedCache, fingerprint
-from pages.runtime.texts import translated
 from transformer.figures.drawing import Drawing, drawing
 from transformer.texts import reader_language
 from transformer.tracing.trace import TracedPair
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 Arguments = ParamSpec("Arguments")
 
@@ -52,43 +49,32 @@ def _thinned(made: Drawing) -> tuple[tuple[int, int], ...]:
 FIGURES: SharedCache[Built] = SharedCache("figures")  # 5 to 300 KB each
 
 
-def _build(key: Hashable, make: Callable[[], Drawing]) -> Built:
+def built(make: Callable[Arguments, Any], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
+    """What a function of `transformer.figures` draws, in the viewer's theme and language: made once for all viewers
+    with the same numbers."""
+    asked: dict[str, Any] = {"theme": theme(), **options}
+
     def build() -> Built:
-        made = make()
+        made = drawing(make)(*arguments, **asked)
         return Built(made.to_json(), len(made.frames), _thinned(made))
 
+    key = fingerprint(make.__module__, make.__qualname__, arguments, asked, reader_language().code)
     return FIGURES.get(key, build)
 
 
-def localized(make: Callable[Arguments, Any]) -> Callable[Arguments, Drawing]:
-    """A function of `transformer.figures` with the viewer's theme, and its labels in the viewer's language."""
-    options: dict[str, Any] = {"theme": theme(), "texts": translated(signature(make).parameters["texts"].default)}
-    return partial(drawing(make), **options)
-
-
-def built(make: Callable[Arguments, Any], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
-    """localized(make)(*arguments, **options), made once for all viewers with the same numbers and texts."""
-    figure: Any = localized(make)
-    key = fingerprint(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
-    return _build(key, lambda: figure(*arguments, **options))
-
-
 def draw(
-    figure: Drawing | Built | Callable[[], Drawing],
+    figure: Built,
     key: str,
     name: str,
     *,
     start: int | None = None,
     on_pick: Callable[[int], None] | None = None,
-    version: Hashable = None,
     first: bool = False,
     about: str = "",
     trace: TracedPair | None = None,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
-    figure: best as `built`; or a function that makes it, where the numbers take long too. It is then called once for
-    all viewers with the same `version`, theme and language.
     key: unique in the app; name: stem of saved files; about: what their names add to it, such as the layer or token.
     trace: whose numbers are drawn, for the captions and names of saved files; None if the figure is of no sentence.
     start: the first frame to show. After a person has moved the slider, only the browser sets it: an old answer of the
@@ -97,28 +83,21 @@ def draw(
     on_pick: called with the index of the clicked point, bar or heatmap column, before the page runs again.
     Returns the frame a person chose in the browser, or None.
     """
-    state = current_state()
-    reported = st.session_state.get(f"figure_{key}")
-    if reported is not None and reported.get("frame") is not None:
+    if reported(f"figure_{key}", "frame") is not None:
         start = None
-    if isinstance(figure, Drawing):
-        figure = Built(figure.to_json(), len(figure.frames), ())
-    elif not isinstance(figure, Built):
-        figure = _build((key, version, theme(), reader_language()), figure)
     data = {
         "figure": figure.text,
         "name": name,
-        "big": bool(state and state.view.big),
         "start": start,
         "pick": on_pick is not None,
         "first": first,
         "about": about,
         "told": None if trace is None else describe_trace(trace),
-        "texts": browser_texts("figure"),
+        **for_browser("figure"),
     }
 
     def picked() -> None:
-        index = st.session_state[f"figure_{key}"].get("pick")
+        index = reported(f"figure_{key}", "pick")
         if on_pick is not None and isinstance(index, int | float) and 0 <= index < 1e9:
             on_pick(int(index))
 

@@ -7,44 +7,48 @@ from typing import Any
 
 import streamlit as st
 
-from pages.frame.state import current_state
+from pages.components.live_picture import for_browser
+from pages.runtime.session import reported
 from transformer.texts import _
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 Cell = tuple[int, int, int]  # panel, row, column, from 0
 
 _grid = st.components.v2.component("headscope.headgrid", js=script("headgrid"), css=style("headgrid"))
 
 
-def corner() -> list[str]:
-    """What the columns and the rows of a panel of heads are."""
-    return [_("head →"), _("layer ↓")]
+def panel_of_heads(kind: str, title: str, cells: Sequence[Any], heads: int, *more: str) -> dict[str, Any]:
+    """A panel with a row for each layer and a column for each head. more: names of columns after them."""
+    columns = [*map(str, range(1, heads + 1)), *more]
+    rows = [*map(str, range(1, len(cells) + 1))]
+    corner = [_("head →"), _("layer ↓")]
+    return {"kind": kind, "title": title, "corner": corner, "rows": rows, "columns": columns, "cells": cells}
 
 
 def draw(
     key: str,
     region: str,
     panels: Sequence[Mapping[str, Any]],
-    keys: Sequence[Mapping[str, Any]],
-    chosen: Cell | None,
-    on_pick: Callable[[Cell], None],
     stem: Sequence[str],
     caption: Sequence[str],
     rows: Sequence[Sequence[Any]],
+    *,
+    keys: Sequence[Mapping[str, Any]] = (),
+    chosen: Cell | None = None,
+    on_pick: Callable[[Cell], None] = lambda cell: None,
     saves: bool = True,
 ) -> None:
     """Draw grids of buttons, one in each panel.
 
     key: unique in the app. region: what the grids show, for screen readers. panels, keys: the grids and the legend, as
         frontend/src/headgrid/component.js describes them. chosen: the cell that is marked.
-    on_pick: called with the pressed cell before the page runs again.
     stem: parts of a saved file's name; caption: lines of the saved picture; rows: of the saved table, the headings
         first. saves: the grids are a picture that can be saved, not only a choice.
+    on_pick: called with the pressed cell before the page runs again.
     """
 
     def picked() -> None:
-        cell = getattr(st.session_state.get(key), "pick", None)
+        cell = reported(key, "pick")
         if not isinstance(cell, list) or len(cell) != 3 or not all(type(part) is int for part in cell):
             return
         panel, row, column = cell
@@ -52,7 +56,6 @@ def draw(
         if 0 <= row < len(cells) and 0 <= column < len(cells[row]):
             on_pick((panel, row, column))
 
-    state = current_state()
     _grid(
         key=key,
         data={
@@ -62,8 +65,7 @@ def draw(
             "chosen": None if chosen is None else list(chosen),
             "saves": saves,
             "saved": {"stem": list(stem), "caption": [line for line in caption if line], "rows": [*map(list, rows)]},
-            "big": bool(state and state.view.big),
-            "texts": browser_texts("headgrid"),
+            **for_browser("headgrid"),
         },
         on_pick_change=picked,
     )

@@ -1,21 +1,27 @@
-"""Pictures that a browser with the engine draws by itself: frontend/src/live/view.js is their other side."""
+"""What pictures are sent, and what those report that a browser with the engine draws by itself
+(frontend/src/live/view.js)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import streamlit as st
-
 from pages.frame.frame import PageFrame
+from pages.frame.state import current_state
+from pages.runtime.session import reported_since
 from transformer.view.languages import browser_texts
+
+
+def for_browser(entry: str) -> dict[str, Any]:
+    """What every picture is sent: whether the viewer has big text, and its texts. entry: the folder of its script in
+    frontend/src."""
+    state = current_state()
+    return {"big": state is not None and state.view.big, "texts": browser_texts(entry)}
 
 
 def chosen(key: str, frame: PageFrame) -> Mapping[str, Any]:
     """What a person chose in the picture of this key since Python's last change."""
-    reported = st.session_state.get(key)
-    state = reported.get("state") if isinstance(reported, Mapping) else getattr(reported, "state", None)
-    return state if isinstance(state, Mapping) and state.get("revision") == frame.state.revision else {}
+    return reported_since(frame.state.revision, key, "state")
 
 
 def sent(frame: PageFrame, entry: str, state: Mapping[str, Any], numbers: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -26,6 +32,5 @@ def sent(frame: PageFrame, entry: str, state: Mapping[str, Any], numbers: Mappin
         "state": state,
         "revision": frame.state.revision,
         "numbers": numbers,
-        "big": frame.state.view.big,
-        "texts": browser_texts(entry),
+        **for_browser(entry),
     }

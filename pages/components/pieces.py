@@ -6,6 +6,17 @@ from collections.abc import Sequence
 
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS, AnyTokenizer
+from transformer.tracing.trace import Trace
+
+
+def numbered(labels: Sequence[str], between: str = " · ") -> list[str]:
+    """Labels with their position, counted from 1, because tokens repeat."""
+    return [f"{position}{between}{label}" for position, label in enumerate(labels, 1)]
+
+
+def stack_labels(trace: Trace, stack: str) -> tuple[str, ...]:
+    """The tokens that run through a stack: for the decoder those it is fed, not those it predicts."""
+    return trace.source_labels if stack == "encoder" else trace.target_in_labels
 
 
 def typed_ids(tokenizer: AnyTokenizer, typed: str) -> list[int]:

@@ -91,7 +91,7 @@ def _easy_sentences_note(model: Pretrained, count: int) -> str:
 def results(compared: Compared, scores: Sequence[ProbeScores]) -> None:
     """The table, without switches first, and what it does and does not show."""
     model, toy = compared.model, task_of(compared.model) is not None
-    head = [_("{count} sentences").format(count=scores[0].sentences), _("no switches")]
+    head = [_("{count} sentences", count=scores[0].sentences), _("no switches")]
     sentences = []
     if len(scores) > 1:
         head.append(in_words(compared.interventions, model.config))

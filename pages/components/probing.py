@@ -10,10 +10,11 @@ import streamlit as st
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.probe_results import results
+from pages.components.task import draw_progress
 from pages.frame.messages import message
 from pages.runtime.followers import keep_own
-from pages.runtime.job import BackgroundJob, JobQueue, follow, start, started
-from pages.runtime.shared import identity, shared
+from pages.runtime.job import BackgroundJob, follow, start, started
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, InterventionError, Interventions
 from transformer.probing.probes import ProbeScores, probe, probe_pairs
@@ -24,7 +25,7 @@ PATIENCE = 60.0  # seconds after the viewer left the lab until the measurement e
 STAY = 15.0  # seconds between two signs that the viewer is still in the lab
 
 Key = tuple[str, str, str]
-Jobs = JobQueue[ProbeScores]
+Jobs = SharedCache[ProbeScores]
 
 
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
@@ -84,19 +85,14 @@ def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
 
 def _progress(measurement: Measurement) -> None:
     share = measurement.done / measurement.total if measurement.total else 1.0
-    if measurement.stopping:
-        text = _("Stopping …")
-    elif measurement.stage == "waiting":
-        text = _("Another evaluation is running. This one starts when it ends.")
-    else:
-        text = (
-            _("{done} of {total} sentences, now with: {switches}")
-            if measurement.now
-            else _("{done} of {total} sentences, now without switches")
-        )
-        text = text.format(done=measurement.done, total=measurement.total, switches=measurement.switches)
-    st.progress(min(share, 1.0), text=text)
-    st.button(_("Stop"), key="hs-probe-stop", on_click=measurement.stop, disabled=measurement.stopping)
+    text = (
+        _("{done} of {total} sentences, now with: {switches}")
+        if measurement.now
+        else _("{done} of {total} sentences, now without switches")
+    )
+    text = text.format(done=measurement.done, total=measurement.total, switches=measurement.switches)
+    waits = _("Another evaluation is running. This one starts when it ends.")
+    draw_progress(measurement, share, text, waits, "hs-probe-stop")
 
 
 def _stopped_sentences(measurement: Measurement, has_baseline: bool) -> str:
@@ -127,7 +123,7 @@ def _ended_message(measurement: Measurement, mine: bool, has_baseline: bool) -> 
     has_baseline: whether there are scores without switches.
     """
     if measurement.stage == "failed" and mine:
-        message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
+        message(_("The evaluation failed: {error}.", error=measurement.error), "error")
     elif measurement.stage == "stopped" and mine:
         message(_stopped_sentences(measurement, has_baseline), "note")
     elif measurement.stage == "done" and not mine:
@@ -150,7 +146,7 @@ def _body(compared: Compared, pairs: Sequence[Pair], measurement: Measurement | 
         _progress(measurement)
     elif len(scores) < len(keys):
         st.button(
-            _("Measure on {count} sentences").format(count=len(pairs)),
+            _("Measure on {count} sentences", count=len(pairs)),
             key="hs-probe-start",
             on_click=start,
             args=(Measurement, JOBS, compared.model, pairs, compared.interventions),

@@ -11,11 +11,10 @@ from typing import Any
 import streamlit as st
 
 from pages.components.descriptions import in_words
-from pages.frame.state import current_state
+from pages.components.live_picture import for_browser
 from transformer.interventions.sets import NONE, Interventions
 from transformer.tracing.trace import Trace, TracedPair
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 from transformer.view.shared_texts import say
 
 _menu = st.components.v2.component("headscope.saving", js=script("saving"), css=style("saving"))
@@ -44,15 +43,13 @@ def saved(name: str, stem: Sequence[str], caption: Sequence[str], rows: Sequence
     which say what was done to the numbers; rows: of the table, the headings first.
     """
     target = re.sub(r"\W", "-", f"hs-picture-{name}")
-    state = current_state()
     data = {
         "target": f"st-key-{target}",
         "name": f"{name}-save",
         "stem": list(stem),
         "caption": [line for line in caption if line],
         "rows": [[None if value in (inf, -inf) or value != value else value for value in row] for row in rows],
-        "big": bool(state and state.view.big),
-        "texts": browser_texts("saving"),
+        **for_browser("saving"),
     }
     with st.container(key=target):
         yield

@@ -22,6 +22,11 @@ def deviation(value: float) -> str:
     return digits.replace("-", "−") + (f"\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10{raised}" if int(power) else "")
 
 
+def decimals(value: float, digits: int) -> str:
+    """A number with a minus sign as long as a plus."""
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
 def marked_up(text: str) -> str:
     """HTML of a text. Indices that few fonts draw well, as in ᵢ, d_k and W_O, become subscripts."""
     return INDEX.sub(r"<i>\1</i><sub>\2</sub>", html.escape(text)).replace("ᵢ", "<sub><i>i</i></sub>")
@@ -34,10 +39,11 @@ def paragraph(*sentences: str, quiet: bool = False) -> None:
         st.html(f'<p class="hs-said{" hs-said-quiet" if quiet else ""}">{text}</p>')
 
 
-def point(text: str) -> None:
+def point(text: str, place: DeltaGenerator | None = None) -> None:
     """The one sentence that a part of a page makes its point with, above the picture that shows it. "" leaves its space
-    empty."""
-    st.html(f'<p class="hs-point">{marked_up(text)}</p>')
+    empty. place: where it stands, if that was drawn before."""
+    html_of = st.html if place is None else place.html
+    html_of(f'<p class="hs-point">{marked_up(text)}</p>')
 
 
 def controls_and_picture(near: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -45,6 +51,11 @@ def controls_and_picture(near: bool = False) -> tuple[DeltaGenerator, DeltaGener
     one moves while looking at the picture stays above it."""
     with st.container(key="hs-near" if near else "hs-first"):
         return st.container(key="hs-first-controls"), st.container(key="hs-first-picture")
+
+
+def part_layout(near: bool = False) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Three containers: for the point of a part, which may be known last, and those of `controls_and_picture`."""
+    return st.container(), *controls_and_picture(near)
 
 
 def badge(text: str, holds: bool) -> str:

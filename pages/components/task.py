@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from pages.frame.messages import capital, message
-from pages.runtime.job import BackgroundJob, JobQueue, follow, start, started
-from pages.runtime.shared import owner_of
+from pages.runtime.job import BackgroundJob, follow, start, started
+from pages.runtime.shared import SharedCache, owner_of
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import UserError, _
 
@@ -27,7 +27,7 @@ class Task(BackgroundJob, Generic[Value]):
 
     known = (UserError,)
 
-    def __init__(self, jobs: JobQueue[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
+    def __init__(self, jobs: SharedCache[Value], key: Hashable, work: Callable[[Progress], Value]) -> None:
         super().__init__(jobs, "headscope-task", PATIENCE)
         self.jobs, self.key, self.done, self.total, self.began = jobs, key, 0, 0, 0.0
         self._compute = work
@@ -52,24 +52,29 @@ class Task(BackgroundJob, Generic[Value]):
         return (time.monotonic() - self.began) / self.done * (self.total - self.done)
 
 
+def draw_progress(job: BackgroundJob, share: float, text: str, waits: str, key: str) -> None:
+    """How far a job is, and a button that stops it. share: of the work; text, waits: what it does while it runs, and
+    while it waits; key: of the button."""
+    if job.stopping:
+        text = _("Stopping …")
+    elif job.stage == "waiting":
+        text = waits
+    st.progress(min(share, 1.0), text=text)
+    st.button(_("Stop"), key=key, on_click=job.stop, disabled=job.stopping)
+
+
 def _shown_progress(task: Task[Any]) -> None:
     left = task.seconds_left
-    if task.stopping:
-        text = _("Stopping …")
-    elif task.stage == "waiting":
-        text = _("Another computation is running. This one starts when it ends.")
-    elif left is None:
+    if left is None:
         text = _("Computing …")
     else:
-        text = _("{done} of {total}, about {seconds} s left").format(
-            done=task.done, total=task.total, seconds=f"{left:.0f}"
-        )
-    st.progress(task.done / task.total if task.total else 0.0, text=text)
-    st.button(_("Stop"), key="hs-task-stop", on_click=task.stop, disabled=task.stopping)
+        text = _("{done} of {total}, about {seconds} s left", done=task.done, total=task.total, seconds=f"{left:.0f}")
+    waits = _("Another computation is running. This one starts when it ends.")
+    draw_progress(task, task.done / task.total if task.total else 0.0, text, waits, "hs-task-stop")
 
 
 def _body(
-    jobs: JobQueue[Value],
+    jobs: SharedCache[Value],
     key: Hashable,
     label: str,
     work: Callable[[Progress], Value],
@@ -86,11 +91,11 @@ def _body(
         if task.stage == "failed":
             message(capital(task.error) + ".", "error")
         elif task.stage == "stopped":
-            message(_("Stopped at {done} of {total}.").format(done=task.done, total=task.total), "note")
+            message(_("Stopped at {done} of {total}.", done=task.done, total=task.total), "note")
 
 
 def result(
-    jobs: JobQueue[Value], key: Hashable, label: str, work: Callable[[Progress], Value], at_once: bool = False
+    jobs: SharedCache[Value], key: Hashable, label: str, work: Callable[[Progress], Value], at_once: bool = False
 ) -> Value | None:
     """The result if it is there; else a button that starts the work, or its progress.
 
@@ -119,7 +124,7 @@ def is_long(model: Pretrained, tokens: int) -> bool:
 
 
 def sized_result(
-    jobs: JobQueue[Value],
+    jobs: SharedCache[Value],
     key: Hashable,
     label: str,
     work: Callable[[Progress], Value],

@@ -42,6 +42,13 @@ def cut_off(translation: Translation) -> bool:
     return translation.tokens[-1:] != (END,)
 
 
+def quoted(translation: Translation) -> str:
+    """Its text; where the limit cut it off, that is said."""
+    if not cut_off(translation):
+        return translation.text
+    return _("{text} … (cut off after {limit} tokens)", text=translation.text, limit=len(translation.tokens))
+
+
 def repeated(translation: Translation) -> float:
     """seq-rep-4 of the tokens, without </s>."""
     return repetition([token for token in translation.tokens if token != END])
@@ -172,11 +179,9 @@ def changes(compared: Compared) -> str:
         return ""
     marks = [mark for word, mark in zip(before, apart(before, after)[0], strict=True) if is_word(word)]
     switches = in_words(compared.interventions, compared.model.config)
-    text = _(
+    return _(
         "{switches}: {changed} of the {count} words of the translation differ. For the translation as trained, the "
-        "perplexity goes from {before} to {after}."
-    )
-    return text.format(
+        "perplexity goes from {before} to {after}.",
         switches=switches[:1].upper() + switches[1:],
         changed=sum(marks),
         count=len(marks),

@@ -10,11 +10,13 @@ from typing import Any
 import streamlit as st
 import torch
 
-from pages.components.sentences import controls_and_picture, point
+from pages.components.live_picture import for_browser
+from pages.components.sentences import decimals, part_layout, point
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
+from pages.runtime.session import reported
 from pages.runtime.shared import shared
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.inference.pretrained import Pretrained
@@ -23,7 +25,6 @@ from transformer.texts import _
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 OPTIONS = ("beams", "alpha", "node")
 KEY = "beam"
@@ -151,8 +152,7 @@ def _node(options: Options, tree: Search, end: int) -> tuple[int, int] | None:
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
-    head = st.container()
-    controls, picture = controls_and_picture(near=True)
+    head, controls, picture = part_layout(near=True)
     first, second = controls.columns([3, 1], vertical_alignment="bottom")
     with first:
         begin = step.begin_field(frame, source)
@@ -167,18 +167,17 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     number, rank = chosen or winner
 
     def pick() -> None:
-        node = getattr(st.session_state.get(KEY), "node", None)
+        node = reported(KEY, "node")
         place: list[Any] = [node.get(name) for name in ("step", "rank")] if isinstance(node, Mapping) else []
         if place and all(type(value) is int and 0 <= value < 999 for value in place):
             options.report("node", f"{place[0] + 1}.{place[1] + 1}")
 
     def slide() -> None:
-        value = getattr(st.session_state.get(KEY), "alpha", None)
+        value = reported(KEY, "alpha")
         if isinstance(value, int | float) and 0 <= value <= MOST_ALPHA:
             options.report("alpha", round(float(value), 4), model.alpha)
 
-    with head:
-        point(says(model, tree, winner, alpha))
+    point(says(model, tree, winner, alpha), head)
     with picture:
         _picture(
             key=KEY,
@@ -196,8 +195,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 "node": {"step": number, "rank": rank},
                 **payload.attention(model, source, tree.ids(number, rank), number, limit),
                 **payload.caption(trace),
-                "big": frame.state.view.big,
-                "texts": browser_texts("beam"),
+                **for_browser("beam"),
             },
             on_node_change=pick,
             on_alpha_change=slide,
@@ -242,6 +240,6 @@ def says(model: Pretrained, tree: Search, winner: tuple[int, int], alpha: float)
         limit=tree.limit,
         text=best.text,
         greedy=model.tokenizer.decode(plain.ids),
-        score=f"{tree.score(winner, alpha):.3f}".replace("-", "−"),
-        other=f"{plain.score / tree.rule.divisor(len(plain.ids), alpha):.3f}".replace("-", "−"),
+        score=decimals(tree.score(winner, alpha), 3),
+        other=decimals(plain.score / tree.rule.divisor(len(plain.ids), alpha), 3),
     )

@@ -42,7 +42,7 @@ def _chosen(frame: PageFrame) -> tuple[str, int | None, int | None]:
     columns = st.columns([2, 1, 1, 2], vertical_alignment="bottom")
     with columns[0]:
         start = view.kind if view.kind in kinds else "cross"
-        kind = str(options.segment("given_kind", _("Attention"), tuple(kinds), start, kinds.__getitem__))
+        kind = options.labelled("given_kind", _("Attention"), kinds, start)
     with columns[1]:
         layer = number("given_layer", _("Layer"), layers_of(config, kind), view.layer)
     with columns[2]:

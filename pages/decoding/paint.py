@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from torch import Tensor
 
 from pages.components.descriptions import heads_in_words
-from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.components.translation import apart, cut_off, words_of, words_row
+from pages.components.live_picture import for_browser
+from pages.components.pieces import numbered
+from pages.components.sentences import paragraph, part_layout, point
+from pages.components.translation import apart, cut_off, quoted, words_of, words_row
 from pages.decoding import payload
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
 from pages.runtime import cache
-from pages.runtime.session import from_session
+from pages.runtime.session import from_session, reported
 from transformer.inference.pretrained import InputError, Translation
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint, Where, layers_of
 from transformer.interventions.switch import brief, is_number, parse_number
@@ -28,7 +29,6 @@ from transformer.texts import _
 from transformer.tracing.finite import check_numbers
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 OLDER = ("paint_layer", "paint_head")  # of links from before several heads could be chosen
 OPTIONS = ("paint_kind", "paint_heads", "paint_row", "paint_span", "paint", *OLDER)
@@ -131,7 +131,7 @@ def _heads(options: Options, config: ModelConfig, kind: str) -> Heads:
 def _in_words(heads: Heads, kind: str) -> str:
     wheres = heads.wheres(kind)
     if len(wheres) > NAMED:
-        text = _("{count} heads of {attention}").format(count=len(heads.chosen), attention=heads_in_words(Where(kind)))
+        text = _("{count} heads of {attention}", count=len(heads.chosen), attention=heads_in_words(Where(kind)))
     else:
         text = "; ".join(map(heads_in_words, wheres))
     return capital(text)
@@ -153,8 +153,7 @@ def _quoted(translation: Translation) -> str:
     """Its text; a repeated end is shortened where the limit cut it off, and that is said."""
     if not cut_off(translation):
         return translation.text
-    text = shortened(translation.text)
-    return _("{text} … (cut off after {limit} tokens)").format(text=text.rstrip("… "), limit=len(translation.tokens))
+    return quoted(replace(translation, text=shortened(translation.text).rstrip("… ")))
 
 
 @dataclass
@@ -186,26 +185,18 @@ def _asked(options: Options, kind: str, keys: tuple[str, ...]) -> str:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, config = frame.model, frame.options, frame.model.config
-    top = st.container()
-    controls, picture = controls_and_picture(near=True)
+    top, controls, picture = part_layout(near=True)
     columns = controls.columns(3, vertical_alignment="bottom")
     own = cache.trace(model, model.name, trace.source_text, "", max_tokens())
     check_numbers(own.logits)
     kinds = {"cross": _("cross"), "decoder_self": _("masked self")}
-    with columns[0]:
-        kind = str(options.segment("paint_kind", _("Attention"), tuple(kinds), "cross", kinds.__getitem__))
+    kind = options.at(columns[0]).labelled("paint_kind", _("Attention"), kinds)
     with columns[1]:
         labels = own.target_out_labels
-        start = min(2, len(labels))
-        row = int(
-            options.choose(
-                "paint_row", _("Step that predicts"), range(1, len(labels) + 1), start,
-                lambda one: f"{one}: {labels[one - 1]}",
-            )
-        ) - 1  # fmt: skip
-    with columns[2]:
-        spans = {"step": _("this step"), "later": _("this step and all later")}
-        later = options.segment("paint_span", _("Applies to"), tuple(spans), "later", spans.__getitem__) == "later"
+        start = min(1, len(labels) - 1)
+        row = options.index("paint_row", _("Step that predicts"), numbered(labels, ": "), start)
+    spans = {"step": _("this step"), "later": _("this step and all later")}
+    later = options.at(columns[2]).labelled("paint_span", _("Applies to"), spans, "later") == "later"
     heads = _heads(options, config, kind)
     keys = own.source_labels if kind == "cross" else own.target_in_labels[: row + 1]
     plain = heads.mean(own.attention(kind).weights[:, :, row, : len(keys)])
@@ -258,16 +249,15 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         p=f"{own.probabilities[row].item():.1%}",
         now=f"{edited.probabilities[row].item():.1%}",
     )
-    with place:
-        point(said)
+    point(said, place)
 
     def paint() -> None:
-        found: Any = getattr(st.session_state.get(KEY), "weights", None)
+        found = reported(KEY, "weights")
         if isinstance(found, list) and len(found) == len(keys) and all(isinstance(one, int | float) for one in found):
             options.report("paint", "_".join(f"{max(0.0, min(1.0, float(one))):.3g}" for one in found))
 
     def choose() -> None:
-        found: Any = getattr(st.session_state.get(KEY), "heads", None)
+        found = reported(KEY, "heads")
         if isinstance(found, str) and read_heads(found, heads.layers, heads.heads):
             options.report("paint_heads", found, "")
 
@@ -287,8 +277,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
                 "chosen": [f"{layer + 1}.{head + 1}" for layer, head in heads.chosen],
                 "said": said,
                 **payload.caption(trace, "paint", kind, f"step{row + 1}"),
-                "big": frame.state.view.big,
-                "texts": browser_texts("paint"),
+                **for_browser("paint"),
             },
             on_weights_change=paint,
             on_heads_change=choose,
@@ -302,4 +291,4 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             st.html(f'<h2 class="hs-tr-title">{title}</h2>{words_row(words_of(one), marked)}')
         if painted:
             params = " ".join(f"{name}={value}" for name, value in painted.to_params().items())
-            paragraph(_("In Python and on the command line: {switch}").format(switch=params), quiet=True)
+            paragraph(_("In Python and on the command line: {switch}", switch=params), quiet=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import streamlit as st
 import torch
 from torch import Tensor
 
-from pages.components.sentences import controls_and_picture, point
+from pages.components.sentences import part_layout, point
 from pages.decoding import payload, step
 from pages.frame.frame import PageFrame
 from pages.frame.state import max_tokens
@@ -50,8 +49,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     model, options, limit = frame.model, frame.options, max_tokens()
     source = trace.source_text
     step.merge_browser(frame, KEY)
-    head = st.container()
-    controls, picture = controls_and_picture(near=True)
+    head, controls, picture = part_layout(near=True)
     first, *fields = controls.columns([3, 1, 1, 1, 1], vertical_alignment="bottom")
     with first:
         begin = step.begin_field(frame, source)

@@ -18,6 +18,7 @@ from pages.frame.state import max_tokens
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.steps import Continuation
 from transformer.texts import _
+from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 
 OPTIONS = ("begin", "branches", "at")
@@ -119,13 +120,13 @@ def picture(frame: PageFrame, key: str, names: Sequence[str], drawn: Mapping[str
     _picture(key=key, data=sent(frame, "decoding", state, drawn), on_state_change=lambda: None)
 
 
-def draw(frame: PageFrame) -> None:
+def draw(frame: PageFrame, trace: Trace | None) -> None:
     merge_browser(frame, KEY)
     begin, branches = frame.options.typed("begin", "", LONGEST), _branches(frame.options)
     frame.options.typed("at", "")
     drawn = None
-    if frame.trace is not None:
-        drawn = numbers(frame.model, frame.options, frame.trace.source_text, begin, branches)
+    if trace is not None:
+        drawn = numbers(frame.model, frame.options, trace.source_text, begin, branches)
     picture(frame, KEY, OPTIONS, drawn)
 
 

@@ -11,13 +11,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
-from pages.components.pieces import shown
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.pieces import numbered, shown, stack_labels
+from pages.components.sentences import paragraph, part_layout, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime.shared import shared
-from pages.runtime.texts import translated
 from transformer.analysis.embedding import Neighbours, Norms, neighbours, norms, plane, turned
 from transformer.analysis.residual import states
 from transformer.figures import embedding
@@ -41,22 +40,12 @@ def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
     return trace.target_out_ids, trace.target_out_labels
 
 
-def numbered(labels: Sequence[str]) -> list[str]:
-    """Labels with their position, counted from 1, because tokens repeat."""
-    return [f"{position} · {label}" for position, label in enumerate(labels, 1)]
-
-
 def side_name(side: str) -> str:
     return {"source": _("source"), "target": _("target")}[side]
 
 
-def stack_labels(trace: Trace, stack: str) -> tuple[str, ...]:
-    """The tokens that run through a stack."""
-    return trace.source_labels if stack == "encoder" else trace.target_in_labels
-
-
 def layer_label(layer: int) -> str:
-    return _("layer {layer}").format(layer=layer) if layer else _("embedding")
+    return _("layer {layer}", layer=layer) if layer else _("embedding")
 
 
 def thinned(drawn: figure.Built) -> None:
@@ -70,19 +59,9 @@ def choose_stack(options: Options) -> str:
     return str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
 
 
-def _norm_labels(scaled: bool) -> dict[str, str]:
-    """scaled: whether the model multiplies its embeddings by sqrt(d_model)."""
-    unscaled = {
-        "row": _("embedding E(<i>t</i>), as this model adds it"),
-        "scaled": _("√<i>d</i><sub>model</sub> · E(<i>t</i>), with the paper's factor"),
-        "norms_equation": "<i>x</i><sub>p</sub> = E(<i>t</i>) + PE(<i>p</i>)",
-    }
-    return {**translated(embedding.LABELS), **({} if scaled else unscaled)}
-
-
 def _headline(norms: Sequence[Norms], scaled: bool = True) -> str:
-    """One sentence that compares the lengths of words and positions in the source and the target. scaled: as in
-    `_norm_labels`."""
+    """One sentence that compares the lengths of words and positions in the source and the target. scaled: whether
+    the model multiplies its embeddings by sqrt(d_model)."""
     if not all(math.isfinite(side.ratio) for side in norms):
         return _("This model adds no positions: the embedding stands alone.")
     source, target = norms
@@ -152,7 +131,7 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             side_norms.positions.numpy(),
             side,
             most,
-            texts=_norm_labels(is_scaled),
+            is_scaled,
         )
         with column:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}", first=True, trace=trace)
@@ -205,10 +184,8 @@ def _specials(model: Pretrained) -> tuple[int, ...]:
 def _chosen(frame: PageFrame, trace: Trace, columns: Sequence[DeltaGenerator]) -> tuple[int, str, str]:
     """The chosen token, of the sentence or of a typed word: id, label, side."""
     left, middle, right = columns
-    with right:
-        word = frame.options.text("word", _("or any word"), 80, placeholder=_("type a word"))
-    with left:
-        side = str(frame.options.segment("side", _("Side"), SIDES, SIDES[0], side_name))
+    word = frame.options.at(right).text("word", _("or any word"), 80, placeholder=_("type a word"))
+    side = str(frame.options.at(left).segment("side", _("Side"), SIDES, SIDES[0], side_name))
     ids: tuple[int, ...] = _word(frame, word, side) if word else ()
     unknown = frame.model.config.unk_id
     if ids:
@@ -220,14 +197,8 @@ def _chosen(frame: PageFrame, trace: Trace, columns: Sequence[DeltaGenerator]) -
         # The longest word of the sentence is usually a content word.
         none = _specials(frame.model)
         start = max(range(len(ids)), key=lambda index: (ids[index] not in none) * len(labels[index]))
-    choices = numbered(labels)
-    with middle:
-        token = int(
-            frame.options.choose(
-                "token", name, range(1, len(ids) + 1), start + 1, lambda position: choices[position - 1]
-            )
-        )
-    return ids[token - 1], labels[token - 1], side
+    token = frame.options.at(middle).index("token", name, numbered(labels), start)
+    return ids[token], labels[token], side
 
 
 @shared()
@@ -259,23 +230,19 @@ def _nearest(label: str, labels: Sequence[str], nearest: Neighbours) -> str:
 def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
     """The nearest tokens to a token by the cosine of their rows."""
     model, config = frame.model, frame.model.config
-    about = st.container()
-    controls, picture = controls_and_picture()
+    about, controls, picture = part_layout()
     with controls:
         *columns, last = st.columns((1, 1.4, 1.4, 0.9), gap="small", vertical_alignment="bottom")
     token_id, label, side = _chosen(frame, trace, columns)
     rows_of = model.model.table(side)
     parts = _parts(model, side)
-    with last:
-        words = bool(parts) and frame.options.toggle(
-            "words", _("Words only"), True, help=_("leaves out single characters and pieces that continue a word")
-        )
+    words = bool(parts) and frame.options.at(last).toggle(
+        "words", _("Words only"), True, help=_("leaves out single characters and pieces that continue a word")
+    )
     with picture:
         if token_id == config.unk_id:
             message(
-                _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.").format(
-                    token=label
-                ),
+                _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.", token=label),
                 "note",
             )
             (label,) = model.tokenizer_of(side).pieces([token_id])
@@ -284,8 +251,7 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
         drawn = figure.built(embedding.neighbour_bars, label, labels, nearest.cosines)
         figure.draw(drawn, "emb_neighbours", "embedding-neighbours", first=True, about=f"{side}-{label}")
     if labels:
-        with about:
-            point(_nearest(label, labels, nearest))
+        point(_nearest(label, labels, nearest), about)
     text = (
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
@@ -332,12 +298,10 @@ def _turned(trace: Trace, stack: str) -> str:
 
 def draw_map(frame: PageFrame, trace: Trace) -> None:
     """The tokens of a stack in two dimensions, at the input and after every layer."""
-    about = st.container()
-    controls, picture = controls_and_picture()
+    about, controls, picture = part_layout()
     with controls:
         stack = choose_stack(frame.options)
-    with about:
-        point(_turned(trace, stack))
+    point(_turned(trace, stack), about)
     with picture:
         left, right = st.columns((1.6, 1), gap="medium")
     projected = plane(states(trace, stack))
@@ -379,8 +343,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
         paragraph(
             _(
                 "This plane shows {low} to {high}% of the tokens' variance; the best plane for each single layer "
-                "would show {best_low} to {best_high}%. The other {others} dimensions are not visible here."
-            ).format(
+                "would show {best_low} to {best_high}%. The other {others} dimensions are not visible here.",
                 low=f"{min(shares):.0f}", high=f"{max(shares):.0f}", best_low=f"{min(best):.0f}",
                 best_high=f"{max(best):.0f}", others=f"{frame.model.config.d_model - 2:,}",
             )
@@ -390,7 +353,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
 def _layer_and_variance(layer: int, share: float | None) -> str:
     """A point in a stack by name, with the percentage of variance seen there."""
     if share is None:
-        return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")
+        return _("after layer {layer}", layer=layer) if layer else _("before layer 1")
     if layer:
-        return _("after layer {layer} ({share}% of the variance)").format(layer=layer, share=f"{share:.0f}")
-    return _("before layer 1 ({share}% of the variance)").format(share=f"{share:.0f}")
+        return _("after layer {layer} ({share}% of the variance)", layer=layer, share=f"{share:.0f}")
+    return _("before layer 1 ({share}% of the variance)", share=f"{share:.0f}")

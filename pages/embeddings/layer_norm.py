@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.descriptions import sublayer_names
+from pages.components.pieces import numbered, stack_labels
+from pages.components.sentences import paragraph, part_layout, point
 from pages.components.translation import table
-from pages.embeddings.inputs import choose_stack, stack_labels
-from pages.embeddings.residual import sublayer_names
+from pages.embeddings.inputs import choose_stack
 from pages.frame.frame import PageFrame
 from transformer.analysis.layer_norm import left_of_x, normed
 from transformer.analysis.residual import sublayers
@@ -19,23 +20,13 @@ from transformer.tracing.trace import Trace
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options = frame.options
-    head = st.container()
-    controls, picture = controls_and_picture()
+    head, controls, picture = part_layout()
     first, second, third = controls.columns(3)
     with first:
         stack = choose_stack(options)
     names, labels = sublayer_names(sublayers(trace, stack)), stack_labels(trace, stack)
-    with second:
-        number = int(
-            options.choose("sublayer", _("Sub-layer"), range(1, len(names) + 1), 1, lambda one: names[one - 1])
-        ) - 1  # fmt: skip
-    with third:
-        token = int(
-            options.choose(
-                "token", _("Token"), range(1, len(labels) + 1), min(2, len(labels)),
-                lambda one: f"{one}: {labels[one - 1]}",
-            )
-        ) - 1  # fmt: skip
+    number = options.at(second).index("sublayer", _("Sub-layer"), names)
+    token = options.at(third).index("token", _("Token"), numbered(labels, ": "), min(1, len(labels) - 1))
     left = left_of_x(trace, stack)
     found = normed(trace, frame.model.model, stack, number, token)
     with head:

@@ -10,7 +10,7 @@ import streamlit as st
 from torch import Tensor
 
 from pages.components import figure
-from pages.components.descriptions import lens_limits, with_table
+from pages.components.descriptions import lens_limits
 from pages.components.pieces import shown
 from pages.components.saving import describe_trace, saved
 from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
@@ -18,7 +18,6 @@ from pages.embeddings.inputs import layer_label, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.shared import shared
-from pages.runtime.texts import translated
 from transformer.analysis.lens import Lens, Sharing, candidates, logit_lens, sharing
 from transformer.figures import output
 from transformer.inference.pretrained import Pretrained
@@ -31,10 +30,6 @@ STRONG, FULL = (
     0.61,
     0.91,
 )  # shading above which black is easier to read than white in the dark theme, and white than black in the light one
-
-
-def _output_labels(config: ModelConfig) -> dict[str, str]:
-    return {name: with_table(text, config) for name, text in translated(output.LABELS).items()}
 
 
 def projection(config: ModelConfig) -> str:
@@ -77,7 +72,7 @@ def _choose_step(trace: Trace, options: Options, start: int = 0) -> int:
     pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
     names = [f"{position} · {fed} → {out}" for position, (fed, out) in enumerate(pairs, 1)]
     label = _("Step: fed → predicted") if trace.own else _("Step: fed → given target")
-    return int(options.choose("step", label, range(1, len(names) + 1), start + 1, lambda step: names[step - 1])) - 1
+    return options.index("step", label, names, start)
 
 
 def _pick(options: Options) -> Callable[[int], None]:
@@ -211,7 +206,8 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             layers,
             steps,
             pre,
-            texts=_output_labels(model.config),
+            model.config.tied_output,
+            model.config.output_bias,
         )
         figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options), trace=trace)
         paragraph(_("Click a column to choose its step."), quiet=True)
@@ -248,11 +244,9 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
 
 def _certainty(trace: Trace, least: int) -> str:
     """How certain the steps are, and the step `least` that is so least."""
-    sentence = _(
+    return _(
         "Every step ends in a probability for each of the {count} tokens. The token of the sentence gets more than 0.5 "
-        "in {sure} of {steps} steps; the least certain is step {number}: “{token}” gets {probability}."
-    )
-    return sentence.format(
+        "in {sure} of {steps} steps; the least certain is step {number}: “{token}” gets {probability}.",
         count=f"{trace.logits.shape[-1]:,}",
         sure=int((trace.probabilities > 0.5).sum()),
         steps=len(trace.probabilities),
@@ -279,18 +273,12 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
         drawn = figure.built(
             output.candidate_bars,
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
-            numbers.index(target_id) if target_id in numbers else None, texts=_output_labels(config),
+            numbers.index(target_id) if target_id in numbers else None, config.tied_output, config.output_bias,
         )  # fmt: skip
         figure.draw(drawn, "emb_candidates", "output-candidates", first=True, about=f"step-{step + 1}", trace=trace)
     with left:
         likeliest = trace.logits.softmax(-1).amax(-1)
-        drawn = figure.built(
-            output.step_bars,
-            trace.target_out_labels,
-            trace.probabilities.numpy(),
-            likeliest.numpy(),
-            texts=_output_labels(config),
-        )
+        drawn = figure.built(output.step_bars, trace.target_out_labels, trace.probabilities.numpy(), likeliest.numpy())
         figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options), first=True, trace=trace)
         thinned(drawn)
     paragraph(
@@ -341,9 +329,7 @@ def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -
     sharing = _sharing_of(frame.model, trace, token)
     config = frame.model.config
     figure.draw(
-        figure.built(
-            output.row_strip, label[0], sharing.entering.numpy(), sharing.leaving.numpy(), texts=_output_labels(config)
-        ),
+        figure.built(output.row_strip, label[0], sharing.entering.numpy(), sharing.leaving.numpy()),
         "emb_row",
         "output-row",
         about=label[0],

@@ -6,22 +6,16 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.components import figure
-from pages.components.descriptions import stack_name, sub_layer_equation
-from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
-from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
+from pages.components.descriptions import stack_name, sub_layer_equation, sublayer_names
+from pages.components.pieces import numbered, stack_labels
+from pages.components.sentences import check, deviation, paragraph, part_layout, point
+from pages.embeddings.inputs import choose_stack, thinned
 from pages.frame.frame import PageFrame
-from pages.runtime.texts import translated
 from transformer.analysis.residual import Parts, Stream, decompose, stream
 from transformer.figures import residual
 from transformer.figures.embedding import signed
 from transformer.texts import _
 from transformer.tracing.trace import Trace
-
-
-def sublayer_names(sub_layers: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
-    """ "self 1", "FFN 1", ... as labels of an axis."""
-    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
-    return tuple(names[name].format(layer=layer + 1) for layer, name in sub_layers)
 
 
 def _largest_updates(states: Stream, names: tuple[str, ...]) -> str:
@@ -62,8 +56,8 @@ def _layers_passed(frame: PageFrame, stack: str) -> int | None:
 
     def name(layer: int) -> str:
         if layer < layers:
-            return _("layer {layer}").format(layer=layer)
-        return _("layer {layer}, output of the {stack}").format(layer=layer, stack=stack_name(stack))
+            return _("layer {layer}", layer=layer)
+        return _("layer {layer}, output of the {stack}", layer=layer, stack=stack_name(stack))
 
     layer = int(frame.options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
     return None if layer == layers else layer
@@ -93,8 +87,7 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int, left: Delta
         for name, values in states.lengths.items()
     }
     equation = sub_layer_equation(frame.model.config).replace("x", "<i>x</i>")
-    stream_labels = {**translated(residual.LABELS), "stream_equation": equation}
-    drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
+    drawn = figure.built(residual.stream_figure, lines, names, stack, equation)
     with left:
         whose = f"token-{token}" if token else "median"
         figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}", first=True, about=whose, trace=trace)
@@ -133,16 +126,14 @@ def _shares(frame: PageFrame, trace: Trace, stack: str, through: int | None) -> 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """Lengths of the residual stream at every sub-layer, and the shares of its parts."""
     config = frame.model.config
-    about = st.container()
-    controls, picture = controls_and_picture()
+    about, controls, picture = part_layout()
     with controls:
         stack, through, token = _choices(frame, trace)
     with picture:
         left, right = st.columns((1.5, 1), gap="medium")
     with left:
         sentence, adds_up, holds = _shares(frame, trace, stack, through)
-    with about:
-        point(sentence)
+    point(sentence, about)
     check(adds_up, holds)
     _lengths(frame, trace, stack, token, right)
     paragraph(

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pages.components.descriptions import stack_name
 from pages.components.live_picture import chosen, sent
+from pages.components.pieces import stack_labels
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.shared import shared
@@ -44,21 +45,14 @@ def sides(trace: Trace) -> dict[str, FeedForwardTrace]:
     return {"encoder": trace.encoder_ff, "decoder": trace.decoder_ff}
 
 
-def labels(trace: Trace) -> dict[str, tuple[str, ...]]:
-    """The tokens of each stack's rows: for the decoder those it is fed, not those it predicts."""
-    return {"encoder": trace.source_labels, "decoder": trace.target_in_labels}
-
-
 def choose_layer(
     options: Options, trace: Trace, left: Column, right: Column, stack: str = STACKS[0], last: bool = False
 ) -> tuple[str, int]:
     """Stack and layer, drawn into two columns; the layer counts from 0. stack, last: the default stack, and whether the
     default is its last layer."""
-    with left:
-        stack = str(options.segment("stack", _("Stack"), STACKS, stack, stack_name))
+    stack = str(options.at(left).segment("stack", _("Stack"), STACKS, stack, stack_name))
     layers = list(range(1, sides(trace)[stack].activation.shape[0] + 1))
-    with right:
-        return stack, int(options.choose("layer", _("Layer"), layers, layers[-1 if last else 0])) - 1
+    return stack, int(options.at(right).choose("layer", _("Layer"), layers, layers[-1 if last else 0])) - 1
 
 
 def _stack(side: FeedForwardTrace, tokens: tuple[str, ...]) -> dict[str, Any]:
@@ -92,7 +86,7 @@ def _histogram(before: Tensor, after: Tensor) -> dict[str, Any] | None:
 @shared()
 def numbers(trace: Trace, config: ModelConfig) -> dict[str, Any]:
     """What the picture draws, counted once for all viewers."""
-    stacks = {name: _stack(side, labels(trace)[name]) for name, side in sides(trace).items()}
+    stacks = {name: _stack(side, stack_labels(trace, name)) for name, side in sides(trace).items()}
     form = {
         "activation": SHAPES.get(config.activation, config.activation),
         "gated": config.gated, "bare": not config.biases,
@@ -114,7 +108,7 @@ def _is_number(value: object) -> bool:
     return type(value) is int and 0 <= value < 10**6
 
 
-def draw(frame: PageFrame) -> None:
+def draw(frame: PageFrame, trace: Trace | None) -> None:
     """The map of active neurons with its threshold, and the numbers of one layer."""
     _merge_browser(frame)
     options, config = frame.options, frame.model.config
@@ -128,5 +122,5 @@ def draw(frame: PageFrame) -> None:
         ),
         "panel": PANEL_FEW if options.is_open(PANEL_FEW) else "",
     }
-    counted = None if frame.trace is None else numbers(frame.trace, config)
+    counted = None if trace is None else numbers(trace, config)
     _picture(key=KEY, data=sent(frame, "feedforward", state, counted), on_state_change=lambda: None)

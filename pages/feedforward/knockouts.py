@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.components import figure, probing, task, translation
 from pages.components.comparison import compare, switches_of_page
-from pages.components.descriptions import stack_name, sub_layer
+from pages.components.descriptions import stack_name, sub_layer, sublayer_names
 from pages.components.sentences import paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
-from pages.frame.state import current_state, max_tokens, store_state
-from pages.runtime.job import JobQueue
+from pages.frame.options import show_value
+from pages.frame.state import add_notices, change_state, max_tokens, page_state
 from pages.runtime.session import from_session
-from pages.runtime.shared import identity
+from pages.runtime.shared import SharedCache, identity
 from transformer.analysis.translation import perplexity
 from transformer.cancellation import Stopped
 from transformer.figures import feedforward as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import (
     MANY,
-    NONE,
     SUB_LAYERS,
     InterventionError,
     Interventions,
     Silence,
     Skip,
+    Switch,
     layers_of,
 )
 from transformer.model.config import ModelConfig
@@ -39,7 +40,7 @@ from transformer.tracing.trace import Trace
 
 STRONGEST = 10
 LITTLE = 1.1  # times the perplexity as trained: a sub-layer that changes it less changes it little
-JOBS: JobQueue[list[float]] = JobQueue("perplexities without a sub-layer")
+JOBS: SharedCache[list[float]] = SharedCache("perplexities without a sub-layer")
 SWITCH_CLASSES = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
 
@@ -86,26 +87,21 @@ def write_neurons(neurons: list[int]) -> str:
     return ", ".join(str(low + 1) if low == high else f"{low + 1}-{high + 1}" for low, high in parts)
 
 
-def _set(switch_class: type, keeps: Interventions, new: list) -> str:
-    """Replace the switches of one class; keeps: those of the class that stay. Returns "", or why they cannot be set."""
-    state = current_state()
-    if state is not None:
-        rest = state.switches.without(switch_class).switches
-        try:
-            store_state(replace(state, switches=Interventions((*rest, *keeps.only(switch_class).switches, *new))))
-        except InterventionError as error:
-            return _("{reason}; leave out the whole FFN instead.").format(reason=capital(error))
+def _set(switch_class: type, switches: Sequence[Switch]) -> str:
+    """Replace the switches of one class. Returns "", or why they cannot be set."""
+    rest = page_state().switches.without(switch_class).switches
+    try:
+        change_state(switches=Interventions((*rest, *switches)))
+    except InterventionError as error:
+        return _("{reason}; leave out the whole FFN instead.", reason=capital(error))
     return ""
 
 
 def _chosen_layers(stack: str) -> None:
-    state = current_state()
-    if state is not None:
-        others = [switch for switch in state.switches.switches if isinstance(switch, Skip) and switch.stack != stack]
-        picked = st.session_state[f"feedforward_skip_{stack}"]
-        wrong = _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
-        if wrong:
-            store_state(replace(state, notices=(*state.notices, wrong)))
+    skips = [switch for switch in page_state().switches.switches if isinstance(switch, Skip)]
+    others = [skip for skip in skips if skip.stack != stack]
+    if wrong := _set(Skip, [*others, *map(Skip.parse, st.session_state[f"feedforward_skip_{stack}"])]):
+        add_notices(wrong)
 
 
 def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
@@ -115,8 +111,7 @@ def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
     labels = dict(zip(map(str, skips), _names(skips), strict=True))
     out = [str(skip) for skip in skips if skip in switches.switches]
     key = f"feedforward_skip_{stack}"
-    if frame.page_changed or st.session_state.get(key) != out:
-        st.session_state[key] = out
+    show_value(key, out, frame.page_changed)
     st.pills(
         _("Leave out sub-layers of the encoder") if stack == "encoder" else _("Leave out sub-layers of the decoder"),
         list(labels),
@@ -136,13 +131,12 @@ def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
 
 def _silence(stack: str, layer: int, neurons: list[int]) -> str:
     """Replace the silenced neurons of one layer. Returns "", or why they cannot be silenced."""
-    state = current_state()
     others = [
         switch
-        for switch in (state.switches.switches if state is not None else ())
+        for switch in page_state().switches.switches
         if isinstance(switch, Silence) and (switch.stack, switch.layer) != (stack, layer)
     ]
-    return _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, neuron) for neuron in neurons])
+    return _set(Silence, [*others, *(Silence(stack, layer, neuron) for neuron in neurons)])
 
 
 def _field(stack: str, layer: int) -> str:
@@ -176,9 +170,8 @@ def _list_error(key: str) -> str:
 def _silence_by_button(stack: str, layer: int, neurons: list[int]) -> None:
     """Silence neurons by a button; they replace a list that cannot be read."""
     st.session_state.pop(_field(stack, layer), None)
-    wrong, state = _silence(stack, layer, neurons), current_state()
-    if wrong and state is not None:
-        store_state(replace(state, notices=(*state.notices, wrong)))
+    if wrong := _silence(stack, layer, neurons):
+        add_notices(wrong)
 
 
 def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:
@@ -191,17 +184,15 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
     """The field for the neurons of one layer to silence."""
     config = frame.model.config
     first, second, third = st.columns([2, 1, 4], gap="medium")
-    with first:
-        stack = str(frame.options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
-    with second:
-        layer = frame.options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
+    stack = str(frame.options.at(first).segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
+    layer = frame.options.at(second).number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
     silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
     written = write_neurons(silent)
     if frame.page_changed or (not _list_error(key) and not _names_exactly(st.session_state.get(key), silent, config)):
         st.session_state[key] = written
     with third:
         st.text_input(
-            _("Silence neurons, 1 to {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
+            _("Silence neurons, 1 to {count}: numbers and ranges", count=f"{config.d_ff:,}"),
             key=key,
             placeholder=_("for example 17, 30-45"),
             on_change=_typed,
@@ -211,7 +202,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
             message(_list_error(key))
     with st.container(horizontal=True, gap="small"):
         st.button(
-            _("The {count} most active here").format(count=STRONGEST),
+            _("The {count} most active here", count=STRONGEST),
             key="feedforward_strongest",
             help=_("By the sum of their activations over the tokens of this sentence"),
             on_click=_silence_by_button,
@@ -234,11 +225,9 @@ def _names_exactly(text: str | None, neurons: list[int], config: ModelConfig) ->
 
 
 def _reset() -> None:
-    state = current_state()
-    if state is not None:
-        for key in [state_key for state_key in st.session_state if str(state_key).startswith("feedforward_neurons_")]:
-            del st.session_state[key]
-        store_state(replace(state, switches=state.switches.without(*SWITCH_CLASSES)))
+    for key in [state_key for state_key in st.session_state if str(state_key).startswith("feedforward_neurons_")]:
+        del st.session_state[key]
+    change_state(switches=page_state().switches.without(*SWITCH_CLASSES))
 
 
 def _without(model: Pretrained, trace: Trace, skips: list[Skip], limit: int) -> list[float] | None:
@@ -252,7 +241,7 @@ def _without(model: Pretrained, trace: Trace, skips: list[Skip], limit: int) -> 
             found.append(perplexity(model.retrace(trace, Interventions((skip,)), limit=limit)))
         return found
 
-    label = _("Leave out each of {count} sub-layers alone").format(count=len(skips))
+    label = _("Leave out each of {count} sub-layers alone", count=len(skips))
     tokens = len(skips) * (len(trace.source_ids) + len(trace.target_in_ids))
     return task.sized_result(JOBS, (model.name, identity(model), trace.id, limit), label, work, model, tokens)
 
@@ -261,17 +250,14 @@ def _all_skips(config: ModelConfig, stack: str) -> list[Skip]:
     return [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
 
 
-def _names(skips: list[Skip]) -> list[str]:
-    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
-    return [names[skip.part].format(layer=skip.layer + 1) for skip in skips]
+def _names(skips: Sequence[Skip]) -> tuple[str, ...]:
+    return sublayer_names((skip.layer, skip.part) for skip in skips)
 
 
 def _toggle(skip: Skip) -> None:
     """Leave a sub-layer out, or put it back."""
-    state = current_state()
-    if state is not None:
-        out = [switch for switch in state.switches.switches if isinstance(switch, Skip)]
-        _set(Skip, NONE, [switch for switch in out if switch != skip] if skip in out else [*out, skip])
+    out = [switch for switch in page_state().switches.switches if isinstance(switch, Skip)]
+    _set(Skip, [switch for switch in out if switch != skip] if skip in out else [*out, skip])
 
 
 def _most_can_go(found: list[tuple[Skip, float]], trained: float) -> str:
@@ -312,7 +298,7 @@ def _alone(
         trained = perplexity(trace)
         named = list(zip(skips, _names(skips), values, strict=True))
         bars = {stack: {name: value for skip, name, value in named if skip.stack == stack} for stack in STACKS}
-        out = [_("{stack}, {sublayer}").format(stack=stack_name(skip.stack), sublayer=name)
+        out = [_("{stack}, {sublayer}", stack=stack_name(skip.stack), sublayer=name)
                for skip, name, _value in named if skip in switches.switches]  # fmt: skip
         drawn = figure.built(figures.left_out, bars, trained, out)
         with place:
@@ -325,8 +311,7 @@ def _alone(
                 trace=trace,
             )
         if not switches:
-            with about:
-                point(_most_can_go(list(zip(skips, values, strict=True)), trained))
+            point(_most_can_go(list(zip(skips, values, strict=True)), trained), about)
 
     frame.draw_last(later)
 
@@ -342,8 +327,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     _neurons(frame, switches, trace)
     compared = compare(frame.model, trace, switches)
     if compared.interventions:
-        with about:
-            point(translation.changes(compared))
+        point(translation.changes(compared), about)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
     config = frame.model.config

@@ -5,24 +5,22 @@ from __future__ import annotations
 
 import html
 from collections.abc import Hashable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
 from pages.components import figure, task
-from pages.components.descriptions import row_caution, with_table
-from pages.components.pieces import shown
+from pages.components.descriptions import row_caution
+from pages.components.pieces import numbered, shown, stack_labels
 from pages.components.probing import pairs_of
-from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.feedforward.activity import choose_layer, labels, percent, sides
+from pages.components.sentences import paragraph, part_layout, point
+from pages.feedforward.activity import choose_layer, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.runtime.job import JobQueue
 from pages.runtime.session import from_session
-from pages.runtime.shared import identity
-from pages.runtime.texts import translated
+from pages.runtime.shared import SharedCache, identity
 from transformer.analysis.activations import SHAPES
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
@@ -36,7 +34,7 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 NAMED = 3  # pieces named in the sentence about a neuron
-JOBS: JobQueue[NeuronStatistics] = JobQueue("counts of neurons")
+JOBS: SharedCache[NeuronStatistics] = SharedCache("counts of neurons")
 
 
 def key_of(model: Pretrained) -> tuple[str, str]:
@@ -60,7 +58,7 @@ def _longest(trace: Trace, stack: str) -> int:
     """The index of the token with the longest text; a special token only if there is no other."""
     pieces = trace.source_tokens if stack == "encoder" else trace.target_in
     ordinary = [index for index, special in enumerate(is_special(pieces)) if not special]
-    return max(ordinary or range(len(pieces)), key=lambda index: len(labels(trace)[stack][index]))
+    return max(ordinary or range(len(pieces)), key=lambda index: len(stack_labels(trace, stack)[index]))
 
 
 @dataclass
@@ -94,13 +92,10 @@ def _choose(frame: PageFrame, trace: Trace) -> Chosen:
     """The controls."""
     first, second, third, fourth = st.columns(4)
     stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
-    names = {position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)}
-    with third:
-        start = _longest(trace, stack) + 1
-        token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
+    names = numbered(stack_labels(trace, stack))
+    token = frame.options.at(third).index("token", _("Token"), names, _longest(trace, stack))
     leader = _neuron_to_show(frame.model, trace, stack, layer, token) + 1
-    with fourth:
-        neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
+    neuron = frame.options.at(fourth).number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
     return Chosen(stack, layer, token, neuron)
 
 
@@ -109,10 +104,9 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     active = int((activation != 0).sum())
-    label = labels(trace)[chosen.stack][chosen.token]
+    label = stack_labels(trace, chosen.stack)[chosen.token]
     if not active:
-        text = _("At “{token}” every activation of this layer is 0: only b₂ is added.")
-        paragraph(text.format(token=label))
+        paragraph(_("At “{token}” every activation of this layer is 0: only b₂ is added.", token=label))
         return
     count = min(FEW, active)
     leaders, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
@@ -120,21 +114,18 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     config = frame.model.config
     kind, gated, biases = SHAPES.get(config.activation, config.activation), config.gated, config.biases
 
-    def drawn() -> figure.Drawing:
-        draw = figure.localized(figures.strongest)
-        return draw(leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind, gated, biases)
-
     def picked(index: int) -> None:
         if index < len(leaders.neurons):
             frame.options.report("neuron", leaders.neurons[index] + 1)
 
-    version = (trace.id, *astuple(chosen))
+    drawn = figure.built(
+        figures.strongest, leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind, gated, biases
+    )
     figure.draw(
         drawn,
         "feedforward_strongest",
         "feedforward-strongest",
         on_pick=picked,
-        version=version,
         first=True,
         about=f"{chosen.stack}-layer-{chosen.layer + 1}-{label}",
         trace=trace,
@@ -144,7 +135,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
         for neuron, length in zip(longest.neurons, longest.contribution, strict=True)
         if neuron not in leaders.neurons
     ]
-    more = _("These also lead by length: {neurons}.").format(neurons=", ".join(missed)) if missed else ""
+    more = _("These also lead by length: {neurons}.", neurons=", ".join(missed)) if missed else ""
     text = _(
         "Click a bar to choose its neuron. The activation says how strongly a neuron responds, the length how much it "
         "adds: rows wᵢ of W₂ are {low} to {high} long."
@@ -157,16 +148,14 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen, promoted: Promotio
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
-    layer = layer_figures.layer_name(chosen.stack, chosen.layer, texts=translated(layer_figures.LABELS))
-    label, neuron = labels(trace)[chosen.stack][chosen.token], f"{chosen.neuron + 1:,}"
+    layer = layer_figures.layer_name(chosen.stack, chosen.layer)
+    label, neuron = stack_labels(trace, chosen.stack)[chosen.token], f"{chosen.neuron + 1:,}"
     if value == 0:
         text = _("Neuron {neuron} of {layer} is silent at “{token}”: its activation is 0, so it adds nothing.")
         return text.format(neuron=neuron, layer=layer, token=label)
-    text = _(
+    return _(
         "At “{token}” neuron {neuron} of {layer} is active ({value}, rank {rank} of {count}) and adds a vector of "
-        "length {length} that points to {pieces}."
-    )
-    return text.format(
+        "length {length} that points to {pieces}.",
         token=label,
         neuron=neuron,
         layer=layer,
@@ -222,16 +211,13 @@ def _vocabulary(options: Options, model: Pretrained, chosen: Chosen) -> Promotio
     scores = np.array([*promoted.top_scores, *reversed(promoted.bottom_scores)])
     pieces = model.tokenizer.pieces(ids)
     deviations = (scores - promoted.mean) / (promoted.deviation or 1.0)
-    texts = {label: with_table(text, model.config) for label, text in translated(figures.LABELS).items()}
+    tied = model.config.tied_output
 
-    def drawn() -> figure.Drawing:
-        return figure.localized(figures.vocabulary)(
-            shown(model, ids), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
-        )
-
-    version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
+    drawn = figure.built(
+        figures.vocabulary, shown(model, ids), pieces, scores, deviations, chosen.neuron, chosen.stack, tied
+    )
     about = f"{chosen.stack}-layer-{chosen.layer + 1}-neuron-{chosen.neuron + 1}"
-    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", version=version, first=True, about=about)
+    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", first=True, about=about)
     parts = any(label.startswith("…") for label in shown(model, ids))
     paragraph(
         *_ends_of_row(model, promoted),
@@ -278,7 +264,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         ids.append(read.ids[position])
         next_ids.append(read.following[position])
         (following,) = shown(model, [read.following[position]], reads)
-        after = _("next comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
+        after = _("next comes “{piece}”", piece=following) if chosen.stack == "decoder" else ""
         small = f"<small>{html.escape(after)}</small>" if after else ""
         text = in_context(read, position)
         rows.append(f'<li><b>{values[index]:.2f}</b><span><span dir="auto">{text}</span>{small}</span></li>')
@@ -291,7 +277,7 @@ def _strongest_tokens(model: Pretrained, chosen: Chosen, statistics: NeuronStati
         summary = _("Of these {count} strongest, {times} are the piece “{piece}”.")
         sentences.append(summary.format(count=len(ids), times=times, piece=piece))
     elif len(ids) > 1:
-        sentences.append(_("These {count} strongest are {count} different pieces.").format(count=len(ids)))
+        sentences.append(_("These {count} strongest are {count} different pieces.", count=len(ids)))
     if chosen.stack == "decoder":
         hits = sum(token_id in promoted.top for token_id in next_ids)
         summary = _(
@@ -310,7 +296,7 @@ def _silent(model: Pretrained, statistics: NeuronStatistics) -> None:
     always = {stack: statistics.stack(stack).always.numpy() for stack in STACKS}
     d_ff = model.config.d_ff
     if any(mask.any() for mask in (*never.values(), *always.values())):
-        over = _("{pairs} sentence pairs").format(pairs=statistics.pairs)
+        over = _("{pairs} sentence pairs", pairs=statistics.pairs)
         drawn = figure.built(figures.silent, never, always, d_ff, statistics.threshold, over)
         figure.draw(drawn, "feedforward_silent", "feedforward-silent")
     text = _(
@@ -335,7 +321,7 @@ def _counted(model: Pretrained) -> NeuronStatistics | None:
     return task.sized_result(
         JOBS,
         key_of(model),
-        _("Count over {count} sentence pairs").format(count=len(pairs)),
+        _("Count over {count} sentence pairs", count=len(pairs)),
         lambda progress: neuron_statistics(model, pairs, progress),
         model,
         sum(len(model.encode(source)) + len(model.encode(target, "target")) for source, target in pairs),
@@ -344,8 +330,8 @@ def _counted(model: Pretrained) -> NeuronStatistics | None:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """What the sentence shows, at once; what needs the probe set comes after the rest of the page."""
-    model, about = frame.model, st.container()
-    controls, picture = controls_and_picture()
+    model = frame.model
+    about, controls, picture = part_layout()
     with controls:
         chosen = _choose(frame, trace)
     with picture:
@@ -355,8 +341,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with left:
         _bars(frame, trace, chosen)
         exciting = st.container()
-    with about:
-        point(_at_token(frame, trace, chosen, promoted))
+    point(_at_token(frame, trace, chosen, promoted), about)
     paragraph(
         _(
             "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column "

@@ -7,8 +7,9 @@ import streamlit as st
 from torch import Tensor
 
 from pages.components import figure
-from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.feedforward.activity import choose_layer, labels, percent, sides
+from pages.components.pieces import numbered, stack_labels
+from pages.components.sentences import decimals, paragraph, part_layout, point
+from pages.feedforward.activity import choose_layer, percent, sides
 from pages.frame.frame import PageFrame
 from transformer.analysis.activations import ACTIVE, SHAPES, left_of_zero, nonlinearity, rug
 from transformer.figures import feedforward as figures
@@ -18,11 +19,6 @@ from transformer.tracing.trace import Trace
 
 REACH, POINTS = 4.0, 240  # the curves run at least from -4 to 4
 MIDDLE = 0.99  # share of the pre-activations in the picture: one outlier at 17 would flatten both curves
-
-
-def signed(value: float) -> str:
-    """A number with a minus sign as long as a plus."""
-    return f"{value:.1f}".replace("-", "−")
 
 
 def _grid(values: Tensor) -> np.ndarray:
@@ -47,23 +43,18 @@ def _left_of_zero_sentence(kind: str, left: float, smallest: float, total: int) 
             "smallest here is {smallest}, and its derivative is 0 only at −1.278, so some gradient passes."
         ),
     }[kind]
-    return sentences.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))
+    return sentences.format(left=percent(left), total=f"{total:,}", smallest=decimals(smallest, 3))
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     config = frame.model.config
     kind = SHAPES.get(config.activation, config.activation)
-    about = st.container()
-    controls, picture = controls_and_picture()
+    about, controls, picture = part_layout()
     with controls:
         left, middle, right = st.columns(4)[:3]
         stack, layer = choose_layer(frame.options, trace, left, middle)
-        names = {
-            0: _("all tokens"),
-            **{position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)},
-        }
-        with right:
-            token = int(frame.options.choose("token", _("Token"), list(names), 0, names.__getitem__))
+        names = [_("all tokens"), *numbered(stack_labels(trace, stack))]
+        token = int(frame.options.at(right).choose("token", _("Token"), range(len(names)), 0, names.__getitem__))
     side = sides(trace)[stack]
     whole = slice(None) if not token else slice(token - 1, token)
     before = side.pre_activation[layer, whole]
@@ -87,15 +78,14 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         where = f"{stack}-layer-{layer + 1}" + (f"-token-{token}" if token else "")
         figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity", first=True, about=where, trace=trace)
     outside = int(((before < z[0]) | (before > z[-1])).sum())
-    few = _("There is a tick for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(ticks):,}")
+    few = _("There is a tick for {drawn} of them, evenly spaced by rank.", drawn=f"{len(ticks):,}")
     far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(
-        outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
+        outside=f"{outside:,}", low=decimals(float(before.min()), 1), high=decimals(float(before.max()), 1)
     )
     sentence = _left_of_zero_sentence(
         kind, left_of_zero(before), float(ACTIVATION[config.activation](before).min()), before.numel()
     )
-    with about:
-        point(sentence)
+    point(sentence, about)
     paragraph(few if len(ticks) + outside < before.numel() else "", far if outside else "")
     paragraph(
         _(

@@ -3,12 +3,10 @@ not."""
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages.components import figure
-from pages.components.pieces import typed_ids
-from pages.components.sentences import controls_and_picture, paragraph, point
-from pages.feedforward.activity import choose_layer, labels
+from pages.components.pieces import numbered, stack_labels, typed_ids
+from pages.components.sentences import paragraph, part_layout, point
+from pages.feedforward.activity import choose_layer
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.frame.state import max_tokens
@@ -55,19 +53,14 @@ def _other(model: Pretrained, options: Options, stack: str, ids: tuple[int, ...]
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options, model = frame.options, frame.model
-    head = st.container()
-    controls, picture = controls_and_picture()
+    head, controls, picture = part_layout()
     first, second, third, fourth = controls.columns(4)
     stack, layer = choose_layer(options, trace, first, second)
-    tokens = labels(trace)[stack]
+    tokens = stack_labels(trace, stack)
     ids = trace.source_ids if stack == "encoder" else trace.target_in_ids
     with third:
-        chosen = int(
-            options.choose(
-                "token", _("Token that changes"), range(1, len(tokens) + 1), min(2, len(tokens)),
-                lambda number: f"{number}: {tokens[number - 1]}",
-            )
-        ) - 1  # fmt: skip
+        label = _("Token that changes")
+        chosen = options.index("token", label, numbered(tokens, ": "), min(1, len(tokens) - 1))
     with fourth:
         number, label, about_typed = _other(model, options, stack, ids, chosen)
     changes = {"read" if stack == "encoder" else "fed": ((chosen, number),)}

@@ -141,13 +141,9 @@ def prepare_undo() -> None:
 
 
 def delete() -> None:
-    """Begin a new lesson: the session has no draft any more."""
+    """Callback: begin a new lesson; the session has no draft any more."""
+    prepare_undo()
     drafts().current = None
-
-
-def can_undo() -> bool:
-    """Whether something that was taken away can be brought back."""
-    return drafts().before is not None
 
 
 def undo() -> None:

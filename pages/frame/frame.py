@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -18,8 +19,8 @@ from streamlit.navigation.page import StreamlitPage
 import transformer
 from pages.frame import downloads, lesson, link, live, navigation, room, sentence
 from pages.frame.examples import examples
-from pages.frame.messages import message
-from pages.frame.options import PANEL, Options, Value
+from pages.frame.messages import capital, message, note_waiting_switches
+from pages.frame.options import PANEL, Options, Value, show_value
 from pages.frame.state import (
     CHECKPOINT,
     LESSON,
@@ -28,10 +29,12 @@ from pages.frame.state import (
     STOP,
     TARGET,
     State,
+    add_notices,
     change_state,
     current_state,
     linked_checkpoint,
     max_tokens,
+    page_state,
     read_switches,
     session,
     state_of_link,
@@ -49,7 +52,8 @@ from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Paint, Switch, layers_of
 from transformer.lessons import Link
 from transformer.model.config import ModelConfig
-from transformer.texts import _
+from transformer.texts import _, translate
+from transformer.tracing.finite import NotFiniteError
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
 
@@ -57,38 +61,79 @@ OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is show
 OPEN_MODEL = "open"  # query parameter of links to the model of a run; not kept in the address
 
 
-def no_parts() -> Mapping[str, str]:
-    return {}
+@dataclass(frozen=True)
+class Part:
+    """A part of a page.
+
+    label: in the menu of the parts, marked with N_. options: names in links of what is chosen in it.
+    draw: called with the frame and, where the page shows the sentence pair, with its pass, which is None where the
+        browser computes it (`Content.live`).
+    alone: it reads no sentence pair, and the page does not show it. switches: it applies the switches that are set.
+    """
+
+    label: str
+    draw: Callable[..., None]
+    options: tuple[str, ...] = ()
+    alone: bool = False
+    switches: bool = False
 
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a page.
+    """The content of a page, below the frame.
 
-    draw: draws it, below the frame.
-    parts: name in links -> label; the first is the default. A function, because labels are translated.
-    options: names in links of the page's other options.
+    page: draws it, where it is more than the open part. table: name in links -> part; the first is the default.
+    page_options: names in links of options beside those of the parts.
     shown: whether a model has what a part is about; another part stays hidden unless a link opens it.
-    sentence: whether the page shows the sentence pair. alone: its parts that read none and do not show it.
+    sentence: whether the page shows the sentence pair. waits: a note says where switches that are set have no effect.
     beyond: parts about nothing in the paper, so that the page Paper does not list them; ("",) for a page without parts.
-    menus: whether the header has the link menu and the button for big text.
-    live: whether the page, in this state, needs no pass where the browser has the engine.
+    live: whether a part, in this state, needs no pass where the browser has the engine.
     """
 
-    draw: Callable[[PageFrame], None]
-    parts: Callable[[], Mapping[str, str]] = no_parts
-    options: tuple[str, ...] = ()
+    page: Callable[[PageFrame], None] | None = None
+    table: Mapping[str, Part] = field(default_factory=dict)
+    page_options: tuple[str, ...] = ()
     shown: Callable[[ModelConfig, str], bool] = lambda config, part: True
     sentence: bool = True
-    alone: Collection[str] = ()
+    waits: bool = False
     beyond: Collection[str] = ()
-    menus: bool = True
-    live: Callable[[State], bool] = lambda state: False
+    live: Callable[[State, str], bool] = lambda state, part: False
+
+    def parts(self) -> dict[str, str]:
+        """Name in links -> label, in the reader's language."""
+        return {name: translate(part.label) for name, part in self.table.items()}
+
+    @property
+    def alone(self) -> set[str]:
+        """The parts that read no sentence pair."""
+        return {name for name, part in self.table.items() if part.alone}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names in links of all options but the part and the open panels."""
+        return tuple(dict.fromkeys(chain(self.page_options, *(part.options for part in self.table.values()))))
 
     @property
     def names(self) -> tuple[str, ...]:
         """All names of this page's options in links."""
-        return (*(("part",) if self.parts is not no_parts else ()), *self.options, PANEL)
+        return (*(("part",) if self.table else ()), *self.options, PANEL)
+
+    def draw(self, frame: PageFrame) -> None:
+        """Draw the content; a message where the model computes no numbers to draw."""
+        try:
+            (self.page or self.draw_part)(frame)
+        except NotFiniteError as error:
+            message(capital(error) + ".", "error")
+
+    def draw_part(self, frame: PageFrame) -> None:
+        """Draw the open part, but not without the pass that it reads."""
+        part = self.table[frame.part]
+        reads = self.sentence and not part.alone
+        if reads and frame.trace is None and not frame.live:
+            return
+        if self.waits and not part.switches:
+            note_waiting_switches(frame.state.switches)
+        part.draw(frame, *([frame.trace] if reads else []))
 
 
 @dataclass(frozen=True)
@@ -153,16 +198,18 @@ class PageFrame:
     _drawn_last: list[Callable[[], None]] = field(default_factory=list)
 
     @property
-    def path(self) -> str:
-        """The path of the open page, as links have it."""
-        return next(page.path for page in self.links if page.name == self.options.page)
+    def page(self) -> Page:
+        """The open page."""
+        return next(page for page in self.links if page.name == self.options.page)
+
+    def link_to(self, name: str) -> StreamlitPage:
+        """The link to a page. name: its folder."""
+        return next(link for page, link in self.links.items() if page.name == name)
 
     @property
     def state(self) -> State:
         """The state as it is now."""
-        state = current_state()
-        assert state is not None  # a frame is made from one
-        return state
+        return page_state()
 
     def pass_of_sentence(self) -> Trace:
         """The pass of the sentence pair, computed by the server now if only the browser has it. Raises InputError."""
@@ -179,33 +226,30 @@ class PageFrame:
         """Draw something slow after everything else, even after the menus of the header."""
         self._drawn_last.append(bound_to_page(draw))
 
-    def write_address(self, names: Collection[str]) -> None:
-        """Write what is on the screen to the address; of a teacher, also send it to the class. names: of all options of
-        the page."""
-        write_address(self.state, self.options.for_address(), names)
-        room.show(self.path)
+    def write_address(self) -> None:
+        """Write what is on the screen to the address; of a teacher, also send it to the class."""
+        write_address(self.state, self.options.for_address(), self.page.content.names)
+        room.show(self.page.path)
 
-    def finish(self, content: Content) -> None:
+    def finish(self) -> None:
         """Write the address, which describes what is on the screen; then draw the menus of the header."""
-        self.write_address(content.names)
-        room.offer_back(self.path)
+        page = self.page
+        self.write_address()
+        room.offer_back(page.path)
         if self.lesson is not None:
             if self.at_stop:
-                lesson.keep_stop_view(self.lesson.lesson, self.lesson.number, self.options.page)
-            self.lesson.offer_back(self.options.page)
-        if content.menus:
-            opens = None if self.pair else next(link for page, link in self.links.items() if page.first)
-            sentence.example_menu(self.header, self.model, self.state, opens)
+                lesson.keep_stop_view(self.lesson.lesson, self.lesson.number, page.name)
+            self.lesson.offer_back(page.name)
+        opens = None if self.pair else next(link for page, link in self.links.items() if page.first)
+        sentence.example_menu(self.header, self.model, self.state, opens)
         if self.downloads:
             # A file is made when it is asked for, outside the run that knows the state.
             downloads.download_menu(self.header, partial(self._pass_of, self.state), self.state)
-        if content.menus:
-            page = next(page for page in self.links if page.name == self.options.page)
-            params = {name: text for name, text in session().address.items() if name not in (LESSON, ROOM, STOP)}
-            lessons = next(link for page, link in self.links.items() if page.name == "lessons")
-            link.link_menu(self.header, Link(page.path, tuple(params.items())), page.title, lessons)
-            with self.header:
-                st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
+        params = {name: text for name, text in session().address.items() if name not in (LESSON, ROOM, STOP)}
+        view = Link(page.path, tuple(params.items()))
+        link.link_menu(self.header, view, page.title, self.link_to("lessons"))
+        with self.header:
+            st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
         for draw in self._drawn_last:
             draw()
 
@@ -232,10 +276,9 @@ def on_open_model(function: Callable[[str], str | None]) -> None:
 
 def _toggle_big() -> None:
     """Callback: switch between big and usual text."""
-    state = current_state()
-    if state is not None:
-        viewer.keep_big(not state.view.big)
-        change_state(view=replace(state.view, big=not state.view.big), renew=True)
+    view = page_state().view
+    viewer.keep_big(not view.big)
+    change_state(view=replace(view, big=not view.big), renew=True)
 
 
 def switch_checkpoint(name: str) -> None:
@@ -269,12 +312,11 @@ def switch_checkpoint(name: str) -> None:
 
 def _choose_checkpoint() -> None:
     """Callback: switch to the checkpoint that was chosen in the menu."""
-    name, state = st.session_state.get(CHECKPOINT), current_state()
+    name = st.session_state.get(CHECKPOINT)
     if isinstance(name, str) and session_models.known(name):
         switch_checkpoint(name)
-    elif state is not None:
-        gone = _("The checkpoint {name!r} is no longer in its folder.").format(name=str(name)[:60])
-        store_state(replace(state, notices=(*state.notices, gone)))
+    else:
+        add_notices(_("The checkpoint {name!r} is no longer in its folder.", name=str(name)[:60]))
 
 
 # -- before the content -----------------------------------------------------------------------------------------------
@@ -334,8 +376,7 @@ def _header(page: Page, links: Links, state: State, page_changed: bool) -> st.de
         # On a phone a button that unfolds what follows, but the examples (style.css).
         tools = f'<details class="hs-tools"><summary aria-label="{html.escape(_("More"))}">⋯</summary></details>'
         st.html(f'<div class="hs-spring">{tools}</div>', width="stretch")
-        if page_changed or st.session_state.get(CHECKPOINT) != state.checkpoint:
-            st.session_state[CHECKPOINT] = state.checkpoint
+        show_value(CHECKPOINT, state.checkpoint, page_changed)
         # The open checkpoint may have been deleted, and is listed nevertheless.
         titles = {name: session_models.title(name) for name in (*session_models.names(), state.checkpoint)}
         st.selectbox(
@@ -378,7 +419,7 @@ def _open_model(state: State) -> Pretrained:
     try:
         return session_models.load(state.checkpoint)
     except transformer.CheckpointError as error:
-        message(_("This checkpoint cannot be opened: {error}.").format(error=error), "error")
+        message(_("This checkpoint cannot be opened: {error}.", error=error), "error")
         st.stop()
 
 
@@ -453,9 +494,10 @@ def _open_lesson(frame: PageFrame, paths: tuple[str, ...], parts: tuple[str, ...
     if found is None:
         return
 
-    frame.lesson = lesson.Panel(found, min(max(1, state.stop), len(found.stops)), paths, frame.path, parts)
+    number, trace_id = min(max(1, state.stop), len(found.stops)), frame.trace.id if frame.trace is not None else ""
     evaluate = partial(lesson.evaluate, frame.model, frame.pass_of_sentence)
-    frame.lesson.draw(evaluate, frame.trace.id if frame.trace is not None else "")
+    frame.lesson = lesson.Panel(found, number, paths, frame.page.path, parts, evaluate, trace_id)
+    frame.lesson.draw()
     frame.at_stop = at_stop
     if at_stop and frame.trace is not None:
         lesson.choose_cell(frame.lesson.stop, frame.model, frame.trace)
@@ -557,7 +599,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
     part = frame.state.chosen.get(page.name, {}).get("part", next(iter(labels), ""))
     frame.pair = content.sentence and part not in content.alone
     in_browser = (
-        frame.pair and content.live(frame.state)
+        frame.pair and content.live(frame.state, part)
         and live.engine_model() == model.name and not frame.state.lesson
     )  # fmt: skip
     if frame.pair:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import html
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -224,12 +224,6 @@ def choose_cell(stop: Stop, model: Pretrained, trace: Trace) -> None:
 # -- the panel ---------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _panel(folded: bool) -> Iterator[None]:
-    with st.container(key="hs-lesson-folded" if folded else "hs-lesson"):
-        yield
-
-
 def _toggle_panel() -> None:
     """Callback: hide the panel, or show it again."""
     session().lesson_hidden = not session().lesson_hidden
@@ -240,15 +234,19 @@ class Panel:
     """What the frame draws of a lesson.
 
     number: of the stop, from 1. pages: the paths of all pages; page: of the open one; parts: the labels of its other
-    parts. is_open: the stop asks a question that is not answered yet; in a room, not revealed.
+    parts. evaluate: computes the right answer of a question and its options; raises UserError.
+    trace_id: "" without a trace; with another sentence, the question is asked again.
+    is_open: the stop asks a question that is not answered yet; in a room, not revealed.
     right: the right answer for the open sentence, as it is sent to a room; "" before it is computed.
     """
 
     lesson: Lesson
     number: int
-    pages: tuple[str, ...] = ()
-    page: str = ""
-    parts: tuple[str, ...] = ()
+    pages: tuple[str, ...]
+    page: str
+    parts: tuple[str, ...]
+    evaluate: Callable[[Question], Asked]
+    trace_id: str
     is_open: bool = False
     right: str = ""
 
@@ -261,30 +259,26 @@ class Panel:
         """The name that a room knows the stop's question by."""
         return question_name(self.lesson.name, self.number)
 
-    def draw(self, evaluate: Callable[[Question], Asked], trace_id: str) -> None:
-        """Draw the panel, and above the stop's view its question, which may cover the view.
-
-        evaluate: computes the right answer of a question and its options. trace_id: "" without a trace; with another
-        sentence, the question is asked again.
-        """
+    def draw(self) -> None:
+        """Draw the panel, and above the stop's view its question, which may cover the view."""
         count = len(self.lesson.stops)
         folded = session().lesson_hidden
         here, question = room.seat(), self.stop.question
         if session().answers is None:
-            self._recall_answers(trace_id)
+            self._recall_answers()
         found = room.shows_a_find(self.page)
         if not self._is_its_page() or found:
             question = None
-        self.is_open = question is not None and self._is_unanswered(evaluate, trace_id)
+        self.is_open = question is not None and self._is_unanswered()
         # Who has answered for one sentence may explore others: then the question covers nothing.
         predicts = self.is_open and (here is not None or not self._is_done(self.number))
         covered = predicts and question is not None and question.cover
         points_out = "picture" if found else self.stop.lit if self._is_its_page() else ""
         shows = f":has({POINTED_OUT[points_out]}):not(:has({FRAME}), {WITHOUT_PICTURE})" if points_out else ""
         pointed_out = f"{BLOCKS}{shows}:not({shows} ~ *)" if shows else ""  # the first one
-        with _panel(folded):
+        with st.container(key="hs-lesson-folded" if folded else "hs-lesson"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-lesson-head"):
-                where = _("{stop} of {count}").format(stop=self.number, count=count)
+                where = _("{stop} of {count}", stop=self.number, count=count)
                 title = html.escape(translate(self.lesson.title))
                 st.html(f'<h2 class="hs-lesson-name">{title} <small>{where}</small></h2>', width="stretch")
                 shows = _("Show the lesson") if folded else _("Hide")
@@ -292,7 +286,8 @@ class Panel:
             if not folded:
                 st.progress(self.number / count)
                 self._title()
-                self._text()
+                # A picture would be fetched from elsewhere.
+                st.markdown(translate(self.stop.text).replace("![", "!\\["))
             if not room.follows():
                 self._buttons(count)
             if not folded:
@@ -306,7 +301,7 @@ class Panel:
                 self._stops()
         if question is not None:
             with st.container(key="hs-wall"):
-                self._draw_question(question, evaluate, trace_id, predicts)
+                self._draw_question(question, predicts)
                 if covered:
                     st.html(f'<p class="hs-cover">{html.escape(self._cover_text())}</p>')
         if covered:
@@ -344,7 +339,7 @@ class Panel:
 
     def _title(self) -> None:
         section = (
-            f"<small>{html.escape(_('Section {number} of the paper').format(number=self.stop.section))}</small>"
+            f"<small>{html.escape(_('Section {number} of the paper', number=self.stop.section))}</small>"
             if self.stop.section
             else ""
         )
@@ -352,9 +347,6 @@ class Panel:
         names_parts = self.stop.lit == "parts" or any(part in text for part in self.parts)  # their menu stays in sight
         kind = "hs-lesson-title hs-names-parts" if names_parts else "hs-lesson-title"
         st.html(f'<h3 class="{kind}">{html.escape(translate(self.stop.title))}</h3>{section}')
-
-    def _text(self) -> None:
-        st.markdown(translate(self.stop.text).replace("![", "!\\["))  # a picture would be fetched from elsewhere
 
     def _buttons(self, count: int) -> None:
         with st.container(horizontal=True, gap="small", key="hs-lesson-moves"):
@@ -415,20 +407,20 @@ class Panel:
 
     # -- questions --
 
-    def _is_unanswered(self, evaluate: Callable[[Question], Asked], trace_id: str) -> bool:
+    def _is_unanswered(self) -> bool:
         """Whether the stop asks a question that is not answered yet; in a room, not revealed."""
         question = self.stop.question
         if question is None or self._is_revealed(self.number):
             return False
         with suppress(UserError):  # cannot be asked here
-            self._keep_right(evaluate(question))
-            return room.seat() is not None or self._own_answer(trace_id) is None
+            self._keep_right(self.evaluate(question))
+            return room.seat() is not None or self._own_answer() is None
         return False
 
     def _keep_right(self, asked: Asked) -> None:
         self.right = "" if asked.right is None else in_words(asked.right)
 
-    def _own_answer(self, trace_id: str) -> GivenAnswer | None:
+    def _own_answer(self) -> GivenAnswer | None:
         """What this session has answered for the open sentence.
 
         An answer that the room has kept over a reload does not say for which trace it was given, so it counts for all.
@@ -438,24 +430,22 @@ class Panel:
         if self._is_revealed(self.number):
             return next((answer for key, answer in answers.items() if key[:2] == stop), None)
         of_any_trace = answers.get((*stop, "")) if room.seat() is not None else None
-        return answers.get((*stop, trace_id), of_any_trace)
+        return answers.get((*stop, self.trace_id), of_any_trace)
 
-    def _draw_question(
-        self, question: Question, evaluate: Callable[[Question], Asked], trace_id: str, predicts: bool
-    ) -> None:
+    def _draw_question(self, question: Question, predicts: bool) -> None:
         """Draw the question with its field, or with the answer. predicts: whether the page shows nothing else, but for
         a view that the question does not cover."""
-        mine = self._own_answer(trace_id)
+        mine = self._own_answer()
         with st.container(key="hs-lesson-question"):
             kind = "hs-lesson-ask hs-predicts" if predicts else "hs-lesson-ask"
             st.html(f'<p class="{kind}">{html.escape(translate(question.ask))}</p>')
             here = room.seat()
             revealed = room.revealed(self._question_name)
             if revealed is not None:
-                self._draw_revealed(question, evaluate, revealed, mine)
+                self._draw_revealed(question, revealed, mine)
                 return
             try:
-                asked = evaluate(question)
+                asked = self.evaluate(question)
             except UserError as error:
                 message(capital(error) + ".", "note")
                 return
@@ -474,32 +464,26 @@ class Panel:
                 if here is not None:
                     room.count_of_answers(self._question_name)
                 return
-            widget = f"hs-answer-{self.lesson.name}-{self.number}-{trace_id}"
+            widget = f"hs-answer-{self.lesson.name}-{self.number}-{self.trace_id}"
             with st.form(f"{widget}-form", border=False):  # Enter answers, and so does the first click
                 _answer_field(question, asked, widget)
                 st.form_submit_button(
                     _("Answer"), key=f"{widget}-send", type="primary",
                     on_click=_submit_answer,
-                    args=((self.lesson.name, self.number, trace_id), question, asked, widget),
+                    args=((self.lesson.name, self.number, self.trace_id), question, asked, widget),
                 )  # fmt: skip
             where, missing = session().answer_missing
             if where == widget:
                 message(missing, "note")
 
-    def _draw_revealed(
-        self,
-        question: Question,
-        evaluate: Callable[[Question], Asked],
-        revealed: Revealed,
-        mine: GivenAnswer | None,
-    ) -> None:
+    def _draw_revealed(self, question: Question, revealed: Revealed, mine: GivenAnswer | None) -> None:
         """What is right for the sentence that the class was asked about. That sentence is named where the open one has
         another right answer. Members who have not answered see this, too."""
         if mine is not None:
             keep_own()
         asked = Asked((), None)
         with suppress(UserError):  # the open sentence has no such row
-            now = evaluate(question)
+            now = self.evaluate(question)
             self._keep_right(now)
             revealed = revealed if revealed.right else Revealed(self.right)  # after a reload only the question is known
             if self.right == revealed.right:
@@ -514,9 +498,9 @@ class Panel:
         _draw_cards(question, asked, answers, rights - {""}, shown.text)
         _draw_answer(shown, question, sentence=revealed.sentence if of_another_sentence else "")
 
-    def _recall_answers(self, trace_id: str) -> None:
-        """After a reload: take over what the room has of this member. trace_id: of this stop's sentence; for the other
-        stops nobody knows the sentence that was answered."""
+    def _recall_answers(self) -> None:
+        """After a reload: take over what the room has of this member. For other stops than this one nobody knows the
+        sentence that was answered."""
         recalled: dict[AnswerKey, GivenAnswer] = {}
         for given in room.own_answers() or []:
             name, _space, number = given.question.rpartition(" ")
@@ -529,7 +513,7 @@ class Panel:
                     if question is None or right is None or isinstance(right, Computed)
                     else in_words(right, question.kind)
                 )
-                of_trace = trace_id if int(number) == self.number else ""
+                of_trace = self.trace_id if int(number) == self.number else ""
                 recalled[name, int(number), of_trace] = GivenAnswer(text, known, given.verdict)
         session().answers = recalled
 
@@ -710,9 +694,9 @@ def _read_answer(question: Question, asked: Asked, key: str) -> tuple[str | tupl
         return (chosen if len(chosen) == len(asked.options) else ""), missing
     text = str(value or "").strip()
     if text and question.kind == "number" and number_in(text) is None:
-        return "", _("“{text}” is not a number. Answer with a number such as 4 or 0.5.").format(text=text)
+        return "", _("“{text}” is not a number. Answer with a number such as 4 or 0.5.", text=text)
     if text and question.kind == "shape" and not numbers(text):
-        return "", _("“{text}” has no numbers. Answer with a shape such as [2, 3, 4, 5].").format(text=text)
+        return "", _("“{text}” has no numbers. Answer with a shape such as [2, 3, 4, 5].", text=text)
     return text, _("The field is empty. Type an answer, then press Answer.")
 
 
@@ -747,11 +731,13 @@ def _draw_pair(asked: Asked) -> None:
     """The sentence and its translation, where the question is about another one."""
     if asked.pair is not None:
         names = (_("The sentence"), _("Its translation"))
-        rows = "".join(
-            f"<dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd>"
-            for name, text in zip(names, asked.pair, strict=True)
-        )
-        st.html(f'<dl class="hs-lesson-pair">{rows}</dl>')
+        st.html(_listed(zip(names, asked.pair, strict=True), "pair"))
+
+
+def _listed(rows: Iterable[tuple[str, str]], kind: str) -> str:
+    """HTML: texts after their labels; "" for none."""
+    terms = "".join(f"<dt>{html.escape(label)}</dt><dd>{html.escape(text)}</dd>" for label, text in rows)
+    return f'<dl class="hs-lesson-{kind}">{terms}</dl>' if terms else ""
 
 
 def _draw_answer(answer: GivenAnswer, question: Question, revealed: bool = True, sentence: str = "") -> None:
@@ -761,14 +747,12 @@ def _draw_answer(answer: GivenAnswer, question: Question, revealed: bool = True,
     labelled = [(_("The sentence"), sentence)] if sentence else []
     if question.kind != "choose":  # the cards have both answers
         labelled += _labelled(answer, question)
-    rows = "".join(f"<dt>{html.escape(label)}</dt><dd>{html.escape(text)}</dd>" for label, text in labelled)
+    listed = _listed(labelled, "reveal" if revealed else "pair")
     kind = {True: "hs-good", False: "hs-bad", None: ""}[answer.verdict]
     if not revealed:
         waits = html.escape(_("Your teacher will reveal what is right."))
-        listed = f'<dl class="hs-lesson-pair">{rows}</dl>' if rows else ""
         st.html(f'{listed}<p class="hs-lesson-sum">{waits}</p>')
         return
-    listed = f'<dl class="hs-lesson-reveal">{rows}</dl>' if rows else ""
     st.html(
         f'{listed}<p class="hs-lesson-verdict">'
         f'<b class="{kind}">{html.escape(verdict)}</b> {html.escape(translate(question.why))}</p>'

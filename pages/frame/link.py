@@ -56,7 +56,7 @@ def link_menu(header: DeltaGenerator, view: Link, title: str, lessons: Streamlit
             _add_to_lesson(view, title, lessons)
     if (code := session().qr_code) is not None:  # in every run until a person closes it
         link, room, count = code
-        title = _("Scan this code to join room {room}").format(room=room) if room else _("Scan this code")
+        title = _("Scan this code to join room {room}", room=room) if room else _("Scan this code")
         st.dialog(title, width="large", on_dismiss=_close_qr_code)(_draw_qr_code)(link, room, count)
 
 
@@ -82,9 +82,9 @@ def _add_to_lesson(view: Link, title: str, lessons: StreamlitPage) -> None:
     if st.button(_("Add to my lesson"), key="hs-add-to-lesson", width="stretch"):
         number = draft.add(view, title)
         if number:
-            st.caption(_("This view is stop {number} of your lesson.").format(number=number))
+            st.caption(_("This view is stop {number} of your lesson.", number=number))
         else:
-            st.caption(_("Your lesson is full: it has {most} stops.").format(most=MOST_STOPS))
+            st.caption(_("Your lesson is full: it has {most} stops.", most=MOST_STOPS))
     if draft.current() is not None:
         st.page_link(lessons, label=_("Edit my lesson"), query_params={"part": "own"})
 

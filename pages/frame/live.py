@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.frame.state import State, max_characters, max_tokens
 from pages.runtime.engine_files import has_graphs
+from pages.runtime.session import reported
 from transformer.view.bundle import script
 
 KEY = "live"
@@ -21,8 +22,7 @@ _live = st.components.v2.component("headscope.live", js=script("live"))
 
 def engine_model() -> str:
     """The model that this viewer's browser computes now; "" for none."""
-    reported = st.session_state.get(KEY)
-    found = reported.get("engine") if reported is not None else None
+    found = reported(KEY, "engine")
     return found if isinstance(found, str) else ""
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 import streamlit as st
 
 from pages.frame.state import Move, session
+from pages.runtime.session import reported
 from transformer.lessons import Link
 from transformer.texts import _
 
@@ -31,7 +32,7 @@ class Listed(Protocol):
 
 def open_page(key: str) -> None:
     """Callback of the component with this key, which reports the path of the page whose link was pressed."""
-    path = getattr(st.session_state.get(key), GO, None)
+    path = reported(key, GO)
     if isinstance(path, str):
         session().move = Move(Link(path), "page")
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.frame.messages import message
-from pages.frame.state import State, current_state, store_state
+from pages.frame.state import page_state, store_state
 from transformer.texts import _
 
 Value = int | float | str
+Number = TypeVar("Number", int, float)
 PANEL = "panel"  # the option of every page for its open panels
 NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?([eE]-?\d{1,2})?", re.ASCII)  # a decimal number in a link
+
+
+def show_value(key: str, value: object, is_new: bool = False) -> None:
+    """Let a widget show a value. is_new: also where the session has this value already, because the browser's widget
+    may be another one."""
+    if is_new or st.session_state.get(key) != value:
+        st.session_state[key] = value
 
 
 class Options:
@@ -34,7 +43,14 @@ class Options:
         self.page, self.page_changed = page, page_changed
         self.shown: dict[str, Value] = {}
         self.first_part = ("part", "")
+        self.place: Any = st  # where widgets are drawn
         self.message_place: DeltaGenerator | None = None  # where messages go, if not where the widget is
+
+    def at(self, place: DeltaGenerator) -> Options:
+        """The same options, whose widgets are drawn in this place."""
+        options = copy.copy(self)
+        options.place, options.message_place = place, self.message_place or place
+        return options
 
     def _message(self, sentence: str) -> None:
         with self.message_place or contextlib.nullcontext():
@@ -43,12 +59,12 @@ class Options:
     # -- values without a widget --------------------------------------------------------------------------------
 
     def _chosen(self) -> dict[str, Value]:
-        return dict(_state().chosen.get(self.page, {}))
+        return dict(page_state().chosen.get(self.page, {}))
 
     def report(self, name: str, value: Value, default: Value | None = None) -> None:
         """Store a value that a person chose, or that the browser reports. A single default is not written to the
         link."""
-        state = _state()
+        state = page_state()
         chosen = {**self._chosen(), name: value}
         self.shown[name] = value
         if value == default:
@@ -58,7 +74,7 @@ class Options:
 
     def forget(self) -> None:
         """Forget everything chosen on the page; open panels stay open."""
-        state = _state()
+        state = page_state()
         panels = {name: value for name, value in self._chosen().items() if name == PANEL}
         store_state(replace(state, chosen={**state.chosen, self.page: panels}))
 
@@ -82,7 +98,7 @@ class Options:
 
     def value(self, name: str, low: int, high: int, default: int) -> int:
         """A whole number from low to high, without a widget."""
-        allowed = _("a whole number from {low} to {high}").format(low=low, high=high)
+        allowed = _("a whole number from {low} to {high}", low=low, high=high)
         return self._number(name, default, lambda value: max(low, min(high, value)), allowed)
 
     def nearest(self, name: str, values: Sequence[int], default: int) -> int:
@@ -132,8 +148,7 @@ class Options:
         """Key and callback of a widget that shows this value now. labels: the labels of its values; when they change,
         the widget is set again, because a browser keeps the label."""
         key = f"{self.page}_{name}"
-        if self.page_changed or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
-            st.session_state[key] = value
+        show_value(key, value, self.page_changed or st.session_state.get(f"{key}_labels") != labels)
         st.session_state[f"{key}_labels"] = labels
 
         def changed() -> None:
@@ -145,9 +160,8 @@ class Options:
 
     def parts(self, labels: Mapping[str, str]) -> str:
         """The menu of the page's parts; the first is the default."""
-        names = list(labels)
-        self.first_part = ("part", names[0])
-        return str(self.segment("part", _("Part of the page"), names, names[0], labels.__getitem__, hidden=True))
+        self.first_part = ("part", next(iter(labels)))
+        return self.labelled("part", _("Part of the page"), labels, hidden=True)
 
     def segment(
         self,
@@ -171,7 +185,7 @@ class Options:
                 report()
 
             widget["on_change"] = changed
-        st.segmented_control(
+        self.place.segmented_control(
             label,
             values,
             format_func=format_func,
@@ -181,6 +195,18 @@ class Options:
         )
         return value
 
+    def index(self, name: str, label: str, labels: Sequence[str], default: int = 0, **more: Any) -> int:
+        """One of several labels, in a menu. Returns its index, from 0; the link counts from 1."""
+        numbers = range(1, len(labels) + 1)
+        return int(self.choose(name, label, numbers, default + 1, lambda number: labels[number - 1], **more)) - 1
+
+    def labelled(
+        self, name: str, label: str, labels: Mapping[str, str], default: str = "", hidden: bool = False
+    ) -> str:
+        """A choice of a few visible values by their labels; the first is the default, unless another one is named."""
+        values = list(labels)
+        return str(self.segment(name, label, values, default or values[0], labels.__getitem__, hidden))
+
     def toggle(self, name: str, label: str, default: bool, **more: Any) -> bool:
         """On or off, written so in links too."""
         value = self.choice(name, ("on", "off"), "on" if default else "off") == "on"
@@ -189,16 +215,15 @@ class Options:
         def changed() -> None:
             self.report(name, "on" if st.session_state.get(key) else "off")
 
-        st.toggle(label, key=key, on_change=changed, **more)
+        self.place.toggle(label, key=key, on_change=changed, **more)
         return value
 
     def panel(self, name: str, label: str) -> ExpanderContainer:
         """A panel that folds; the link holds the names of the open ones, joined by dots."""
         is_open = self.is_open(name)
         key = f"{self.page}_{PANEL}_{name}"
-        if self.page_changed or st.session_state.get(key) != is_open:
-            st.session_state[key] = is_open
-        return st.expander(label, key=key, on_change=lambda: self.fold(name, bool(st.session_state.get(key))))
+        show_value(key, is_open, self.page_changed)
+        return self.place.expander(label, key=key, on_change=lambda: self.fold(name, bool(st.session_state.get(key))))
 
     def is_open(self, name: str) -> bool:
         """Whether a panel is shown open, also one that a picture draws itself."""
@@ -231,7 +256,7 @@ class Options:
         else:
             value = self.choice(name, values, default)
         labels = tuple(map(format_func, values))
-        st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, value, labels))
+        self.place.selectbox(label, values, format_func=format_func, **more, **self._widget(name, value, labels))
         return value
 
     def number(
@@ -248,13 +273,9 @@ class Options:
     ) -> int:
         """A whole number from low to high, typed or stepped, or moved on a slider. refuse: the field refuses to send
         others; without it a typed number is returned as it is, and the page says what is allowed."""
-        typed = self._chosen().get(name)
-        fitted = self.value(name, low, high, default)  # the link holds this one
-        value = fitted if refuse or not isinstance(typed, int) else typed
-        bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
-        field: Callable[..., Any] = st.slider if slider else st.number_input
-        field(label, step=step, **bounds, **more, **self._widget(name, value))
-        return value
+        fitted = self.value(name, low, high, default)
+        bounds = (low, high) if refuse else None
+        return self._number_field(name, label, fitted, bounds, slider, step=step, **more)
 
     def fraction(
         self,
@@ -271,31 +292,43 @@ class Options:
     ) -> float:
         """A number from low to high, typed, stepped or moved. shown: how it is written, "%.2f"; refuse, slider: as in
         `number`."""
+        fitted = self.decimal(name, low, high, default)
+        bounds = (low, high) if refuse else None
+        return self._number_field(name, label, fitted, bounds, slider, step=step, format=shown, **more)
+
+    def _number_field(
+        self, name: str, label: str, fitted: Number, bounds: tuple[Number, Number] | None, slider: bool, **more: Any
+    ) -> Number:
+        """A field or a slider. fitted: the number that the link holds; bounds: None if any other one may be typed."""
         typed = self._chosen().get(name)
-        fitted = self.decimal(name, low, high, default)  # the link holds this one
-        value = fitted if refuse or not isinstance(typed, float) else typed
-        bounds: dict[str, Any] = {"min_value": low, "max_value": high} if refuse else {}
-        field: Callable[..., Any] = st.slider if slider else st.number_input
-        field(label, step=step, format=shown, **bounds, **more, **self._widget(name, value))
+        value = typed if bounds is None and isinstance(typed, type(fitted)) else fitted
+        limits = {"min_value": bounds[0], "max_value": bounds[1]} if bounds else {}
+        field: Callable[..., Any] = self.place.slider if slider else self.place.number_input
+        field(label, **limits, **more, **self._widget(name, value))
         return value
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:
         """A short text; "" unless typed or linked."""
         text = str(self._chosen().get(name, ""))[:longest]
         self.shown[name] = text
-        st.text_input(label, max_chars=longest, **more, **self._widget(name, text))
+        self.place.text_input(label, max_chars=longest, **more, **self._widget(name, text))
+        return text
+
+    def prefilled(self, name: str, label: str, start: str, longest: int) -> str:
+        """A short text that begins with `start`; the link holds what was typed where it differs."""
+        text, key = self.typed(name, start, longest), f"{self.page}_{name}"
+        show_value(key, text, self.page_changed)
+
+        def changed() -> None:
+            self.report(name, st.session_state[key] or " ", start)
+
+        self.place.text_input(label, key=key, max_chars=longest, on_change=changed)
         return text
 
     def for_address(self) -> dict[str, Value]:
         """The chosen options as the page shows them; the first part is left out, because it is the default."""
         chosen = {name: self.shown.get(name, value) for name, value in self._chosen().items()}
         return {name: value for name, value in chosen.items() if value != "" and (name, value) != self.first_part}
-
-
-def _state() -> State:
-    state = current_state()
-    assert state is not None  # the page has started
-    return state
 
 
 def _whole(asked: Value, default: int) -> int:

@@ -15,7 +15,7 @@ import io
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote, unquote
 
 import streamlit as st
@@ -151,10 +151,22 @@ def _say(sentence: str) -> None:
 _callback, _drawing = _reporting(_say), _reporting(message)  # for callbacks, and for functions that draw
 
 
+def _seated(function: Callable[Concatenate[Seat, Arguments], Result]) -> Callable[Arguments, Result | None]:
+    """Decorates a function whose first argument is this session's place in a room: without one it is not called."""
+
+    @functools.wraps(function)
+    def called(*given: Arguments.args, **named: Arguments.kwargs) -> Result | None:
+        here = seat()
+        return None if here is None else function(here, *given, **named)
+
+    return called
+
+
 @_callback
-def _call_rooms(method: str, *values: object) -> None:
-    """Callback: call a method of the rooms."""
-    getattr(rooms(), method)(*values)
+@_seated
+def _steer(here: Seat, method: str, *values: object) -> None:
+    """Callback of the teacher: call a method of the rooms."""
+    getattr(rooms(), method)(here.code, here.secret, *values)
 
 
 def teaches() -> bool:
@@ -205,11 +217,10 @@ def join(typed: str) -> None:
 
 
 @_callback
-def _leave() -> None:
-    here = seat()
-    if here is not None:
-        rooms().leave(here.code, here.member)
-        _leave_seat()
+@_seated
+def _leave(here: Seat) -> None:
+    rooms().leave(here.code, here.member)
+    _leave_seat()
 
 
 def _ask_end(code: str) -> None:
@@ -218,12 +229,11 @@ def _ask_end(code: str) -> None:
 
 
 @_callback
-def _end() -> None:
-    here = seat()
-    if here is not None:
-        st.session_state["hs-room-class"] = False
-        rooms().end(here.code, here.secret)
-        _leave_seat(_("The room {code} has ended; its answers are deleted.").format(code=here.code))
+@_seated
+def _end(here: Seat) -> None:
+    st.session_state["hs-room-class"] = False
+    rooms().end(here.code, here.secret)
+    _leave_seat(_("The room {code} has ended; its answers are deleted.", code=here.code))
 
 
 @_callback
@@ -267,7 +277,7 @@ def draw_waiting() -> bool:
     here = seat()
     if here is None or not follows():
         return False
-    room, text = _("Room {code}").format(code=here.code), _("You are in. Your teacher's view will appear here.")
+    room, text = _("Room {code}", code=here.code), _("You are in. Your teacher's view will appear here.")
     st.html(f'<div class="hs-room-waits"><b>{html.escape(room)}</b><p role="status">{html.escape(text)}</p></div>')
     return True
 
@@ -293,7 +303,7 @@ def news(path: str) -> Move | None:
         _say(capital(error) + ".")
         return None
     if found is None:
-        _leave_seat(_("The room {code} has ended.").format(code=here.code))
+        _leave_seat(_("The room {code} has ended.", code=here.code))
         return None
     here.room = found
     if found.revealed:
@@ -301,7 +311,7 @@ def news(path: str) -> Move | None:
     if here.teaches:
         return None
     if member is None:
-        _leave_seat(_("The teacher has removed you from the room {code}.").format(code=here.code))
+        _leave_seat(_("The teacher has removed you from the room {code}.", code=here.code))
         return None
     WATCH.sit(session_id(), here.code, here.member, found.step)
     called_back = member.follows and not here.follows
@@ -380,14 +390,12 @@ def keeps_last_view(path: str) -> bool:
 
 
 @_drawing
-def show(path: str) -> None:
+@_seated
+def show(here: Seat, path: str) -> None:
     """Call after the address was written: if this is the teacher, send it to the class. path: of the open page."""
-    here = seat()
-    if here is None or not here.teaches:
+    if not here.teaches or keeps_last_view(path):
         return
     view = (path, _shared_params())
-    if keeps_last_view(path):
-        return
     number, shown_where = session().shown_find
     where = (path, *(view[1].get(name) for name in (LESSON, STOP, CHECKPOINT, SOURCE, TARGET)))
     if number and shown_where in (None, where):  # elsewhere it is no longer the student's view
@@ -460,15 +468,15 @@ def _find_note(here: Seat, path: str) -> None:
     number = _shown_find(path)
     note = next((find.text for find in rooms().finds(here.code) if str(find.number) == number), None)
     if note is not None:
-        about = _("A student's view: “{note}”").format(note=note) if note else _("A student's view")
+        about = _("A student's view: “{note}”", note=note) if note else _("A student's view")
         st.html(f'<p class="hs-room-find">{html.escape(about)}</p>')
 
 
-def offer_back(path: str) -> None:
+@_seated
+def offer_back(here: Seat, path: str) -> None:
     """Call after the address was written: draws a button to the teacher's view, for a member who has changed that view
     or does not follow. path: of the open page."""
-    here = seat()
-    if here is None or here.teaches or here.room is None or here.room.step <= 0 or here.back_button is None:
+    if here.teaches or here.room is None or here.room.step <= 0 or here.back_button is None:
         return
     view = (path, _shared_params())
     here.opened_view = here.opened_view or view
@@ -484,8 +492,7 @@ def _teacher_bar(here: Seat, path: str, in_words: InWords) -> None:
     code = f"{app_address(path)[0]}?{ROOM}={here.code}", here.code, functools.partial(_joined, here)
     st.button(_("Show the code"), key="hs-room-qr", on_click=open_qr_code, args=code)
     help_text = _("All follow your view again, also those who look around by themselves.")
-    st.button(_("Call all back"), key="hs-room-call", on_click=_call_rooms, args=("call_back", here.code, here.secret),
-              help=help_text)  # fmt: skip
+    st.button(_("Call all back"), key="hs-room-call", on_click=_steer, args=("call_back",), help=help_text)
     menu = st.popover(_("Class"), key="hs-room-class", on_change="rerun")
     if menu.open:
         with menu:
@@ -498,17 +505,17 @@ def _presence(here: Seat) -> None:
     """How many students there are and how many follow, and a button to the finds that are new."""
     there = rooms().here(here.code)
     following = sum(member.follows for member in there)
-    room = html.escape(_("Room {code}").format(code=here.code))
+    room = html.escape(_("Room {code}", code=here.code))
     counted = _("no students yet")
     if there:
-        counted = _("students: {count}, following you: {following}").format(count=len(there), following=following)
+        counted = _("students: {count}, following you: {following}", count=len(there), following=following)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.html(f'<p class="hs-room-code"><b>{room}</b> {html.escape(counted)}</p>', width="content")
         code, last = session().finds_put_away
         new = [find.number for find in rooms().finds(here.code) if code != here.code or find.number > last]
         if not new:
             return
-        views, about = _("Views: {count}").format(count=len(new)), _("Views from students")
+        views, about = _("Views: {count}", count=len(new)), _("Views from students")
         if st.button(views, key="hs-room-finds", on_click=_open_class, help=about):
             st.rerun()  # the page, not only this line
         about = _("Put away until another view is sent; Class keeps them all")
@@ -540,10 +547,10 @@ def _class(here: Seat, in_words: InWords) -> None:
     """What members sent, and who they are. Names are folded away, because the class may see this screen."""
     _finds(here)
     answers, there = rooms().answers(here.code), rooms().here(here.code)
-    with st.expander(_("Answers by name ({count})").format(count=len(answers)), key="hs-room-by-name"):
+    with st.expander(_("Answers by name ({count})", count=len(answers)), key="hs-room-by-name"):
         _answers(here, answers, _persons(answers, there), in_words)
-    with st.expander(_("People ({count})").format(count=len(there)), key="hs-room-people"):
-        _people(here, there)
+    with st.expander(_("People ({count})", count=len(there)), key="hs-room-people"):
+        _people(there)
     if session().asks_to_end != here.code:
         st.button(_("End the room"), key="hs-room-end", on_click=_ask_end, args=(here.code,))
         return
@@ -562,22 +569,22 @@ def _class(here: Seat, in_words: InWords) -> None:
 def _persons(answers: list[MemberAnswer], there: list[Member]) -> dict[str, str]:
     """Member -> "Person 1" and so on: those who are there, then those who have left and answered."""
     ids = dict.fromkeys([member.id for member in there] + [given.member for given in answers])
-    return {member: _("Person {number}").format(number=number) for number, member in enumerate(ids, start=1)}
+    return {member: _("Person {number}", number=number) for number, member in enumerate(ids, start=1)}
 
 
-def _people(here: Seat, there: list[Member]) -> None:
+def _people(there: list[Member]) -> None:
     persons = _persons([], there)
     for member in there:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             name = member.name or persons[member.id]
-            text = name if member.follows else _("{name} (looks around)").format(name=name)
+            text = name if member.follows else _("{name} (looks around)", name=name)
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if member.name:
-                st.button(_("Remove the name"), key=f"hs-room-unname-{member.id}", on_click=_call_rooms,
-                          args=("remove_name", here.code, here.secret, member.id), type="tertiary")  # fmt: skip
-            st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=_call_rooms,
-                      args=("remove", here.code, here.secret, member.id), type="tertiary")  # fmt: skip
-    st.caption(_("A room ends by itself after {hours} hours.").format(hours=HOURS))
+                st.button(_("Remove the name"), key=f"hs-room-unname-{member.id}", on_click=_steer,
+                          args=("remove_name", member.id), type="tertiary")  # fmt: skip
+            st.button(_("Remove"), key=f"hs-room-remove-{member.id}", on_click=_steer, args=("remove", member.id),
+                      type="tertiary")  # fmt: skip
+    st.caption(_("A room ends by itself after {hours} hours.", hours=HOURS))
 
 
 def _finds(here: Seat) -> None:
@@ -591,15 +598,13 @@ def _finds(here: Seat) -> None:
             st.html(f'<p class="hs-room-line">{html.escape(text)}</p>', width="stretch")
             if st.button(_("Show to all"), key=f"hs-room-project-{find.number}", on_click=_project, args=(find,)):
                 st.rerun()
-            st.button(_("Remove"), key=f"hs-room-unfind-{find.number}", on_click=_call_rooms,
-                      args=("remove_find", here.code, here.secret, find.number), type="tertiary")  # fmt: skip
+            st.button(_("Remove"), key=f"hs-room-unfind-{find.number}", on_click=_steer,
+                      args=("remove_find", find.number), type="tertiary")  # fmt: skip
 
 
-def _project(find: Find) -> None:
+@_seated
+def _project(here: Seat, find: Find) -> None:
     """Callback: show a student's view to all, at the stop of the lesson where the teacher is."""
-    here = seat()
-    if here is None:
-        return
     stop = {name: text for name, text in session().address.items() if name in (LESSON, STOP)}
     view = {name: text for name, text in find.params.items() if name not in (LESSON, STOP)}
     session().move, session().shown_find = _move_to((find.path, view | stop), here), (find.number, None)
@@ -635,8 +640,7 @@ def _answers(here: Seat, answers: list[MemberAnswer], persons: Mapping[str, str]
             label_visibility="collapsed",
         )  # fmt: skip
         if chosen is not None:
-            st.button(_("Remove"), key="hs-room-unanswer-now", on_click=_call_rooms,
-                      args=("remove_answer", here.code, here.secret, *chosen))  # fmt: skip
+            st.button(_("Remove"), key="hs-room-unanswer-now", on_click=_steer, args=("remove_answer", *chosen))
 
 
 def _save_answers(here: Seat, in_words: InWords, key: str) -> None:
@@ -665,7 +669,7 @@ def _member_bar(here: Seat, path: str) -> None:
             st.text_input(name, key="hs-room-first-name", max_chars=LONGEST_NAME, placeholder=name, width="stretch",
                           on_change=_rename, args=("hs-room-first-name",), label_visibility="collapsed")  # fmt: skip
             st.button(_("OK"), key="hs-room-named", on_click=_name_once)
-    menu = st.popover(_("Room {code}").format(code=here.code), key="hs-room-menu", on_change="rerun")
+    menu = st.popover(_("Room {code}", code=here.code), key="hs-room-menu", on_change="rerun")
     if menu.open:
         keep_own()  # it has this person's name
         st.session_state["hs-room-name"] = here.name
@@ -686,10 +690,10 @@ def _member_bar(here: Seat, path: str) -> None:
 
 
 @_callback
-def _follow() -> None:
-    here = seat()
+@_seated
+def _follow(here: Seat) -> None:
     follows = bool(st.session_state["hs-room-follow"])
-    if here is not None and (follows or time.monotonic() - here.called_back > CALL_DELAY):
+    if follows or time.monotonic() - here.called_back > CALL_DELAY:
         _set_follow(here, follows)
 
 
@@ -700,36 +704,33 @@ def _set_follow(here: Seat, follows: bool) -> None:
 
 
 @_callback
-def _rename(field: str) -> None:
-    here = seat()
-    if here is not None:
-        rooms().rename(here.code, here.member, st.session_state[field])
+@_seated
+def _rename(here: Seat, field: str) -> None:
+    rooms().rename(here.code, here.member, st.session_state[field])
 
 
-def _name_once() -> None:
+@_seated
+def _name_once(here: Seat) -> None:
     """Callback: ask no more; a name that was typed has been taken."""
-    here = seat()
-    if here is not None:
-        here.asks_name = False
+    here.asks_name = False
 
 
 @_callback
-def _send(path: str) -> None:
-    here = seat()
-    if here is not None:
-        rooms().send(here.code, here.member, path, _shared_params(), st.session_state["hs-room-note"])
-        st.session_state["hs-room-note"], st.session_state["hs-room-view"] = "", False
-        st.toast(_("Your view was sent to the teacher."), icon=":material/check:")
+@_seated
+def _send(here: Seat, path: str) -> None:
+    rooms().send(here.code, here.member, path, _shared_params(), st.session_state["hs-room-note"])
+    st.session_state["hs-room-note"], st.session_state["hs-room-view"] = "", False
+    st.toast(_("Your view was sent to the teacher."), icon=":material/check:")
 
 
 # -- the questions of a lesson, asked in a room --------------------------------------------------------------------
 
 
 @_callback
-def send_answer(question: str, answer: str, verdict: bool | None) -> None:
+@_seated
+def send_answer(here: Seat, question: str, answer: str, verdict: bool | None) -> None:
     """A member's answer; nothing for the teacher or outside of a room."""
-    here = seat()
-    if here is not None and not here.teaches:
+    if not here.teaches:
         here.asks_name = False
         rooms().answer(here.code, here.member, question, answer, verdict)
 
@@ -750,19 +751,17 @@ def bins(answers: list[str]) -> list[tuple[str, int]]:
 
 
 @_drawing
-def own_answers() -> list[MemberAnswer]:
+@_seated
+def own_answers(here: Seat) -> list[MemberAnswer]:
     """What this member has answered, whatever session it was in."""
-    here = seat()
-    if here is None or here.teaches:
-        return []
-    return [given for given in rooms().answers(here.code) if given.member == here.member]
+    return [given for given in rooms().answers(here.code) if given.member == here.member and not here.teaches]
 
 
 @_drawing
-def answers_to(question: str) -> list[MemberAnswer]:
-    """All answers to a question; none outside of a room."""
-    here = seat()
-    return rooms().answers(here.code, question) if here is not None else []
+@_seated
+def answers_to(here: Seat, question: str) -> list[MemberAnswer]:
+    """All answers to a question."""
+    return rooms().answers(here.code, question)
 
 
 def counts(answers: list[str], numbers: bool = False) -> dict[str, int]:
@@ -772,12 +771,10 @@ def counts(answers: list[str], numbers: bool = False) -> dict[str, int]:
 
 @st.fragment(run_every=TICK)
 @_drawing
-def answers_so_far(question: str, draw: Callable[[list[MemberAnswer]], None]) -> None:
+@_seated
+def answers_so_far(here: Seat, question: str, draw: Callable[[list[MemberAnswer]], None]) -> None:
     """For the teacher, before the answer is revealed: how many have answered, and on demand what, because the class may
     see this screen. draw: draws the answers, or with none of them the options."""
-    here = seat()
-    if here is None:
-        return
     answers = rooms().answers(here.code, question)
     draw(answers if st.session_state.get("hs-room-live") else [])
     _count(here, answers)
@@ -786,28 +783,26 @@ def answers_so_far(question: str, draw: Callable[[list[MemberAnswer]], None]) ->
 
 def _count(here: Seat, answers: list[MemberAnswer]) -> None:
     count = max(len(rooms().here(here.code)), len(answers))  # some may have left
-    counted = _("{answers} of {count} have answered").format(answers=len(answers), count=count)
+    counted = _("{answers} of {count} have answered", answers=len(answers), count=count)
     st.html(f'<p class="hs-room-count">{html.escape(counted)}</p>')
 
 
-def count_of_answers(question: str) -> None:
+@_seated
+def count_of_answers(here: Seat, question: str) -> None:
     """For a student who has answered: how many have. It is drawn again every few seconds, less often in large rooms."""
-    here = seat()
-    if here is not None:
-        every = max(SLOW_TICK, len(rooms().here(here.code)) / MOST_LOOKS)
-        st.fragment(_count_of_answers, run_every=every)(question)
+    every = max(SLOW_TICK, len(rooms().here(here.code)) / MOST_LOOKS)
+    st.fragment(_count_of_answers, run_every=every)(question)
 
 
 @_drawing
-def _count_of_answers(question: str) -> None:
-    here = seat()
-    if here is not None:
-        _count(here, rooms().answers(here.code, question))
+@_seated
+def _count_of_answers(here: Seat, question: str) -> None:
+    _count(here, rooms().answers(here.code, question))
 
 
 @_callback
-def reveal(question: str, right: str) -> None:
+@_seated
+def reveal(here: Seat, question: str, right: str) -> None:
     """Callback of the teacher: show all what is right. right: for the open sentence."""
-    here, state = seat(), current_state()
-    if here is not None and state is not None:
+    if (state := current_state()) is not None:
         rooms().reveal(here.code, here.secret, question, right, state.source)

@@ -224,7 +224,7 @@ def _warn_of_text(
         message(" ".join(warnings))
         _offer(model, text, switch, example)
     elif (other := other_language(text, model.languages[0])) is not None:
-        message(_("This looks like {other}. This model reads {language}, so its output means little.").format(
+        message(_("This looks like {other}. This model reads {language}, so its output means little.",
             other=translate(other), language=translate(language)))  # fmt: skip
     elif model.words and (told := model.words.told(text)):
         message(told, "note")
@@ -245,10 +245,10 @@ def _offer(model: Pretrained, text: str, switch: Callable[[str], None], example:
     """Buttons: a text that this model reads, and models that read this text."""
     with st.container(horizontal=True, gap="small", key="hs-offers"):
         if example is not None:
-            label = _("Example: {text}").format(text=example.source)
+            label = _("Example: {text}", text=example.source)
             st.button(plain_markdown(label), key="offer-example", on_click=_open_example, args=(example,))
         for name, language in _readers(model, text):
-            label = _("Open {name}, which reads {language}").format(name=name, language=translate(language))
+            label = _("Open {name}, which reads {language}", name=name, language=translate(language))
             st.button(plain_markdown(label), key=f"offer-{name}", on_click=_open_reader, args=(name, switch))
 
 
@@ -315,9 +315,7 @@ def traced(model: Pretrained, state: State, switch: Callable[[str], None], live:
         if token_id == model.config.unk_id
     ]
     if unknown:
-        message(
-            _("Not in this model's vocabulary, read as <unk>: {tokens}").format(tokens=" ".join(unknown)[:200]), "note"
-        )
+        message(_("Not in this model's vocabulary, read as <unk>: {tokens}", tokens=" ".join(unknown)[:200]), "note")
     if trace is not None and not trace.complete:
-        message(_("The translation was cut off at {limit} tokens.").format(limit=len(trace.target_out)), "note")
+        message(_("The translation was cut off at {limit} tokens.", limit=len(trace.target_out)), "note")
     return trace, True

@@ -189,6 +189,13 @@ def current_state() -> State | None:
     return session().state
 
 
+def page_state() -> State:
+    """The state of this session while a page is open: in a run and in the callbacks of its widgets."""
+    state = current_state()
+    assert state is not None
+    return state
+
+
 def store_state(state: State) -> State:
     """Keep the state in this session. Returns it."""
     session().state = state
@@ -200,6 +207,12 @@ def change_state(**changes: object) -> None:
     state = current_state()
     if state is not None:
         store_state(replace(state, **changes))  # type: ignore[arg-type]
+
+
+def add_notices(*sentences: str) -> None:
+    """Show sentences once, above the page that is open."""
+    if (state := current_state()) is not None:
+        store_state(replace(state, notices=(*state.notices, *sentences)))
 
 
 def sentence_of(state: State) -> dict[str, str]:

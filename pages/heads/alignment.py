@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.live_picture import for_browser
 from pages.components.saving import describe_trace
 from pages.components.sentences import paragraph
 from pages.components.stored import stored
 from pages.frame.messages import capital, message
-from pages.frame.state import current_state
 from pages.runtime.shared import shared
 from transformer.analysis.alignment import READINGS, AlignmentError, Link, best_links, word_matrix, words_of
 from transformer.analysis.tokens import is_special
@@ -19,7 +19,6 @@ from transformer.probing.alignment import Source, from_json, map_of
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 
 _picture = st.components.v2.component("headscope.links", js=script("links"), css=style("links"))
 
@@ -56,7 +55,6 @@ def draw(model: Pretrained, trace: Trace) -> None:
     if not links:
         paragraph(_("There are no words to link."))
         return
-    state = current_state()
     _picture(
         key="heads_links",
         data={
@@ -65,8 +63,7 @@ def draw(model: Pretrained, trace: Trace) -> None:
             "links": [list(link) for link in sorted(links)],
             "stem": ["alignment", trace.checkpoint],
             "caption": [describe_trace(trace)["sentences"]],
-            "big": bool(state and state.view.big),
-            "texts": browser_texts("links"),
+            **for_browser("links"),
         },
     )
     reading = _("the token predicted") if source.reading == "predicted" else _("the token fed in")

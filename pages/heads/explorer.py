@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components.payloads import bounded, payload, renewed
 from pages.frame.state import State, store_state
 from pages.heads import formation
+from pages.runtime.session import reported_since
 from pages.runtime.shared import shared
 from transformer.analysis.heads import alignment_from_json
 from transformer.checkpoints.folder import HEADS, LARGEST_BESIDE
@@ -29,10 +30,9 @@ _feed = st.components.v2.component("headscope.feed", js=script("feed"))
 
 def merge_browser(state: State, model: Pretrained) -> State:
     """The state after a person's actions in the view since the last run."""
-    reported = st.session_state.get(KEY)
-    values = reported.get("view") if reported is not None else None
-    if not isinstance(values, dict) or values.get("revision") != state.revision:
-        return state  # older than Python's last change
+    values = reported_since(state.revision, KEY, "view")
+    if not values:
+        return state
     layers = {kind: layers_of(model.config, kind) for kind in KINDS}
     asked = {name: value for name, value in values.items() if name != "revision"}
     view = view_from_browser(asked, layers, model.config.heads, state.view)

@@ -14,8 +14,9 @@ import streamlit as st
 from pages.components.payloads import payload
 from pages.frame.examples import examples
 from pages.frame.messages import message
-from pages.frame.state import State, change_state, current_state, max_tokens, store_state
+from pages.frame.state import State, change_state, max_tokens, page_state, store_state
 from pages.runtime.queue import MODEL_QUEUE
+from pages.runtime.session import reported, reported_since
 from pages.runtime.shared import identity, shared
 from transformer.checkpoints.folder import RECORDING
 from transformer.inference.pretrained import Pretrained
@@ -41,11 +42,9 @@ def available(model: Pretrained) -> bool:
 
 def toggle() -> None:
     """Callback: open the slider at the first state, or return to the trained model."""
-    state = current_state()
-    asked = st.session_state[ASKED].get("formation")
-    if state is not None and asked in (True, False):
-        training = (state.view.training or 0) if asked else None
-        store_state(replace(state, view=replace(state.view, training=training)))
+    view, asked = page_state().view, reported(ASKED, "formation")
+    if asked in (True, False):
+        change_state(view=replace(view, training=(view.training or 0) if asked else None))
 
 
 @shared()
@@ -64,9 +63,8 @@ def formed(model: Pretrained, limit: int) -> Formed | Text:
 
 def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
     """The view after the slider's report; a step of a link that was not recorded becomes the nearest recorded one."""
-    reported = st.session_state.get(KEY)
-    values = reported.get("training") if reported is not None else None
-    if isinstance(values, dict) and values.get("revision") == revision and values.get("step") in steps:
+    values = reported_since(revision, KEY, "training")
+    if values.get("step") in steps:
         view = replace(view, training=int(values["step"]))
     asked = view.training or 0
     shown = min(steps, key=lambda step: abs(step - asked))
@@ -80,8 +78,8 @@ def _open(model: Pretrained, formed_heads: Formed) -> Any:
     """Callback: show a recorded sentence; its target is typed in unless the model itself writes it."""
 
     def opened() -> None:
-        state, index = current_state(), st.session_state[KEY].get("open")
-        if state is None or not isinstance(index, int | float) or not 0 <= index < len(formed_heads.tokens):
+        state, index = page_state(), reported(KEY, "open")
+        if not isinstance(index, int | float) or not 0 <= index < len(formed_heads.tokens):
             return
         source, target = formed_heads.recording.sentences[int(index)]
         written_by_model = any(example.source == source and not example.target for example in examples(model))
@@ -96,9 +94,8 @@ def _open(model: Pretrained, formed_heads: Formed) -> Any:
 
 def _closed() -> None:
     """Callback of the slider's close button."""
-    state = current_state()
-    if state is not None and st.session_state[KEY].get("close") is True:
-        store_state(replace(state, view=replace(state.view, training=None)))
+    if reported(KEY, "close") is True:
+        change_state(view=replace(page_state().view, training=None))
 
 
 def draw(state: State, trace: Trace, model: Pretrained) -> State:
@@ -110,7 +107,7 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
         return store_state(replace(state, view=replace(state.view, training=None)))
     formed_heads = formed(model, max_tokens())
     if isinstance(formed_heads, Text):
-        message(_("The page cannot show how the heads formed: {reason}.").format(reason=formed_heads))
+        message(_("The page cannot show how the heads formed: {reason}.", reason=formed_heads))
         return state
     view = _reported(state.view, formed_heads.recording.steps, state.revision)
     if view != state.view:

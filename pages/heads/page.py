@@ -51,14 +51,13 @@ def _lead(frame: PageFrame, first_sight: bool) -> None:
         found = lesson.find(FIRST, tuple(page.path for page in frame.links))
         member = room.seat() is not None and not room.teaches()
         if found is not None and not member:
-            start = _("Start “{title}” →").format(title=plain_markdown(translate(found.title)))
+            start = _("Start “{title}” →", title=plain_markdown(translate(found.title)))
             label, kind = (say("first_start"), "primary") if first_sight else (start, "tertiary")
             st.button(label, key="hs-start", on_click=lesson.start, args=(FIRST,), type=kind)  # type: ignore[arg-type]
         if not first_sight:
-            links = {page.name: link for page, link in frame.links.items()}
             if not member:
-                st.page_link(links["lessons"], label=_("All lessons, join or teach a class →"))
-            st.page_link(links["paper"], label=_("In the paper →"))
+                st.page_link(frame.link_to("lessons"), label=_("All lessons, join or teach a class →"))
+            st.page_link(frame.link_to("paper"), label=_("In the paper →"))
 
 
 def about(model: Pretrained) -> None:
@@ -69,4 +68,4 @@ def about(model: Pretrained) -> None:
         st.markdown(say("about_formation"))
 
 
-CONTENT = Content(draw, live=lambda state: not explorer.server_only(state))
+CONTENT = Content(draw, live=lambda state, part: not explorer.server_only(state))

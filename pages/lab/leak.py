@@ -14,7 +14,7 @@ from pages.components.descriptions import in_words
 from pages.components.pieces import typed_ids
 from pages.components.saving import describe_trace, saved
 from pages.components.sentences import badge, paragraph
-from pages.components.translation import cut_off, number, refusal, table
+from pages.components.translation import number, quoted, refusal, table
 from pages.frame.frame import Links, message
 from pages.frame.options import Options
 from pages.runtime import cache
@@ -112,27 +112,25 @@ def _exchange(model: Pretrained, trace: Trace, options: Options) -> tuple[Exchan
     last.trace_id = trace.id
     first, alternative = first_exchange(trace, model.tokenizer, specials)
     fields = st.container(horizontal=True, gap="small", key="hs-leak-fields")
-    with fields:
-        position = (
-            int(
-                options.choose(
-                    "position",
-                    _("Target position to change"),
-                    range(2, len(labels) + 1),
-                    first + 1,
-                    lambda number: f"{number} · {labels[number - 1]}",
-                )
+    position = (
+        int(
+            options.at(fields).choose(
+                "position",
+                _("Target position to change"),
+                range(2, len(labels) + 1),
+                first + 1,
+                lambda number: f"{number} · {labels[number - 1]}",
             )
-            - 1
         )
+        - 1
+    )
     if position != first:
         alternative = other_word(trace, position, model.tokenizer, specials)[0]
     if alternative < 0:
         alternative = runner_up(trace, position, specials)[0]
     probability = float(trace.logits[position - 1].softmax(-1)[alternative])
     other_label = readable(model.tokenizer.pieces([alternative]))[0]
-    with fields:
-        typed = options.text("token", _("Token to feed there"), 100, placeholder=other_label)
+    typed = options.at(fields).text("token", _("Token to feed there"), 100, placeholder=other_label)
     ids = typed_ids(model.tokenizer, typed)
     token = ids[0] if ids else alternative
     after = readable(model.tokenizer.pieces([token]))[0]
@@ -167,8 +165,8 @@ def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: 
     most = max(float(moves[:position].max()) for moves in distances) or 1.0
     titles = (_("fed"), _("predicts"), *sides)
     head = '<th scope="col">#</th>' + "".join(f'<th scope="col">{html.escape(title)}</th>' for title in titles)
-    past = _("The past: predicted before position {position} is fed").format(position=position + 1)
-    rest = _("From position {position} on: these can see the new token").format(position=position + 1)
+    past = _("The past: predicted before position {position} is fed", position=position + 1)
+    rest = _("From position {position} on: these can see the new token", position=position + 1)
     rows = []
     for index, label in enumerate(labels):
         if index in (0, position):
@@ -280,8 +278,8 @@ def punch_line(with_mask: float, without: float) -> str:
     values = {"with_mask": number(with_mask), "without": number(without)}
     return (
         f'<p class="hs-leak-punch"><small>{html.escape(_("Perplexity of this target"))}</small>'
-        f"<span>{html.escape(_('{with_mask} with the mask').format(**values))}</span>"
-        f'<b aria-hidden="true">→</b><span>{html.escape(_("{without} without").format(**values))}</span></p>'
+        f"<span>{html.escape(_('{with_mask} with the mask', **values))}</span>"
+        f'<b aria-hidden="true">→</b><span>{html.escape(_("{without} without", **values))}</span></p>'
     )
 
 
@@ -301,15 +299,9 @@ def _free_running(compared: Compared, switches: Sequence[Interventions], surpris
     """Both perplexities and both translations, and what they mean for this input."""
     source = compared.before.source_text
     translations = [cache.translate(compared.model, source, switch_set, compared.limit) for switch_set in switches]
-    texts = [
-        _("{text} … (cut off after {limit} tokens)").format(text=translated.text, limit=len(translated.tokens))
-        if cut_off(translated)
-        else translated.text
-        for translated in translations
-    ]
     rows = [
         (_("Perplexity of the target (teacher-forced)"), *map(number, surprised)),
-        (_("Free-running translation"), *texts),
+        (_("Free-running translation"), *map(quoted, translations)),
     ]
     st.html(table(["", _("with the mask"), _("without")], rows, "hs-leak-peek"))
     sentence = verdict(surprised[0], surprised[1], translations[0].tokens, translations[1].tokens)
@@ -374,14 +366,9 @@ def _draw_without_mask(
             legend = text.format(switches=in_words(switches, model.config))
             _draw_rows(trace, exchange, [distances], (_("change"),), switches, legend, said)
         written = cache.translate(model, trace.source_text, switches, compared.limit)
-        shown = (
-            _("{text} … (cut off after {limit} tokens)").format(text=written.text, limit=len(written.tokens))
-            if cut_off(written)
-            else written.text
-        )
         cells = [
             (_("Perplexity of the target (teacher-forced)"), number(whole), number(stepwise)),
-            (_("Free-running translation"), "", shown),
+            (_("Free-running translation"), "", quoted(written)),
         ]
         titles = ["", _("sees the whole target"), _("sees nothing after the step")]
         st.html(table(titles, cells, "hs-leak-peek"))

@@ -10,6 +10,7 @@ from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.saving import describe_trace
 from pages.frame.options import Options
+from pages.runtime.session import reported
 from transformer.analysis.saturation import MEASURES, Saturation, saturation
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.bundle import script, style
@@ -84,10 +85,9 @@ def _checked(pick: Any, trace: Trace) -> list | None:
 def draw(compared: Compared, view: View, options: Options) -> list | None:
     """The tables and the plot. Returns the head a person chose since the last run, [kind, layer, head] with indices
     from 0, or None."""
-    found = st.session_state.get(KEY)
-    if found is not None and found.get("measure") in SHOWN:
-        options.report("measure", found.get("measure"), SHOWN[0])
+    if (chosen := reported(KEY, "measure")) in SHOWN:
+        options.report("measure", chosen, SHOWN[0])
     measure = options.choice("measure", SHOWN, SHOWN[0])
     data = {**payload(compared, view), "measure": measure}
-    reported = _measures(key=KEY, data=data, on_pick_change=lambda: None, on_measure_change=lambda: None)
-    return _checked(reported.pick, compared.after)
+    found = _measures(key=KEY, data=data, on_pick_change=lambda: None, on_measure_change=lambda: None)
+    return _checked(found.pick, compared.after)

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from pages.components import compared_heads, payloads, probing, translation
-from pages.components.comparison import compare, note_waiting_switches, switches_of_page
-from pages.frame.frame import Content, PageFrame
+from pages.components.comparison import compare, switches_of_page
+from pages.frame.frame import Content, PageFrame, Part
+from pages.frame.messages import note_waiting_switches
 from pages.frame.state import store_state
 from pages.lab import leak, measures, scaling
 from pages.runtime.session import from_session
 from transformer.interventions.sets import ATTENTION, NONE, Interventions, Scale, Unbias
 from transformer.model.config import ModelConfig
-from transformer.texts import _
+from transformer.texts import N_
 from transformer.tracing.trace import Trace
-from transformer.view.shared_texts import say
+from transformer.view.shared_texts import SHARED_TEXTS, say
 
 TRIED = ("scaling", "nothing")  # what the page shows while no switch is set
 CARDS = ("folded", "open")
-OPTIONS = ("try", "cards", "pane", "row", "measure", "position", "token", *scaling.OPTIONS)
 
 
 @dataclass
@@ -30,31 +30,13 @@ class LastPart:
     with_result: bool | None = None
 
 
-def parts() -> dict[str, str]:
-    return {
-        "compare": say("part_compare"),
-        "measures": say("part_measures"),
-        "leak": _("The leak"),
-        "scaling": say("part_scaling"),
-        "softmax": say("part_softmax"),
-    }
-
-
 def draw(frame: PageFrame) -> None:
     probing.look()
     if frame.trace is None or frame.part in ("scaling", "softmax"):
         payloads.forget(compared_heads.KEY)
     if frame.part in ("scaling", "softmax"):
         note_waiting_switches(frame.state.switches.only(*ATTENTION))
-    if frame.part == "softmax":
-        scaling.draw_softmax(frame.options, frame.state.view.big)
-    elif frame.trace is not None:
-        if frame.part == "scaling":
-            scaling.draw_scaling(frame.trace, frame.state, frame.options)
-        elif frame.part == "leak":
-            _draw_leak(frame, frame.trace)
-        else:
-            _draw_switched(frame, frame.trace)
+    CONTENT.draw_part(frame)
     with frame.options.panel("about", say("about")):
         about()
 
@@ -144,4 +126,12 @@ def about() -> None:
     st.markdown(say("about_lab_switches"))
 
 
-CONTENT = Content(draw, parts, options=OPTIONS, alone=("softmax",))
+SWITCHED = ("try", "cards", *compared_heads.OPTIONS, "measure")
+PARTS = {
+    "compare": Part(SHARED_TEXTS["part_compare"], _draw_switched, SWITCHED),
+    "measures": Part(SHARED_TEXTS["part_measures"], _draw_switched, SWITCHED),
+    "leak": Part(N_("The leak"), _draw_leak, ("position", "token")),
+    "scaling": Part(SHARED_TEXTS["part_scaling"], scaling.draw_scaling, ("d_k", "draw", "quantity")),
+    "softmax": Part(SHARED_TEXTS["part_softmax"], scaling.draw_softmax, ("scores", "temperature"), alone=True),
+}
+CONTENT = Content(draw, PARTS)

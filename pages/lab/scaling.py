@@ -11,9 +11,10 @@ from typing import Any
 import streamlit as st
 
 from pages.components.saving import describe_trace
+from pages.frame.frame import PageFrame
 from pages.frame.messages import message
-from pages.frame.options import Options
-from pages.frame.state import State, store_state
+from pages.frame.state import store_state
+from pages.runtime.session import reported
 from pages.runtime.shared import shared
 from transformer.analysis.scaling import DEPTHS, RandomExperiment, own_variances, random_experiment
 from transformer.texts import _
@@ -29,7 +30,6 @@ SEEDS = 1000  # different draws; bounds the seed
 QUANTITIES = ("product", "query", "key")
 START = (2.0, 1.0, 0.0, -1.0, 0.5)  # scores of the softmax by hand
 LARGEST = 10.0  # of its scores
-OPTIONS = ("d_k", "draw", "quantity", "scores", "temperature")
 
 
 def _component(name: str) -> Any:
@@ -79,15 +79,13 @@ def scaling_data(trace: Trace, view: View, seed: int, shown: Mapping[str, Any] |
 
 def _reported(key: str) -> Mapping[str, Any]:
     """What the browser reported of a picture's controls; empty before a person has moved one."""
-    found = st.session_state.get(key)
-    values = found.get("shown") if found is not None else None
+    values = reported(key, "shown")
     return values if isinstance(values, Mapping) else {}
 
 
-def draw_scaling(trace: Trace, state: State, options: Options) -> State:
-    """The random experiment over d_k, and the variances of the model's own q and k in this sentence. Returns the state,
-    with the head that was chosen."""
-    values = _reported("why")
+def draw_scaling(frame: PageFrame, trace: Trace) -> None:
+    """The random experiment over d_k, and the variances of the model's own q and k in this sentence."""
+    state, options, values = frame.state, frame.options, _reported("why")
     own = trace.cross.queries.shape[-1]
     start = min(DEPTHS, key=lambda depth: abs(math.log(depth / own)))
     view = state.view
@@ -95,7 +93,7 @@ def draw_scaling(trace: Trace, state: State, options: Options) -> State:
         layers = {kind: trace.attention(kind).layers for kind in KINDS}
         view = view_from_browser(values["chosen"], layers, trace.cross.heads, view)
         if (view.kind, view.layer, view.head) != (state.view.kind, state.view.layer, state.view.head):
-            state = store_state(replace(state, view=replace(view, cell=None), revision=state.revision + 1))
+            store_state(replace(state, view=replace(view, cell=None), revision=state.revision + 1))
     if values.get("depth") in DEPTHS:
         options.report("d_k", values["depth"], start)
     if values.get("quantity") in QUANTITIES:
@@ -108,7 +106,6 @@ def draw_scaling(trace: Trace, state: State, options: Options) -> State:
         "quantity": options.choice("quantity", QUANTITIES, QUANTITIES[0]),
     }
     _why(key="why", data=scaling_data(trace, view, seed, shown), on_shown_change=lambda: None)
-    return state
 
 
 def _numbers_of(text: str) -> list[float] | None:
@@ -119,9 +116,9 @@ def _numbers_of(text: str) -> list[float] | None:
     return [max(-LARGEST, min(LARGEST, float(part))) for part in parts]
 
 
-def draw_softmax(options: Options, big: bool = False) -> None:
+def draw_softmax(frame: PageFrame) -> None:
     """Five scores, a temperature, their weights and the Jacobian; everything runs in the browser."""
-    values = _reported("softmax")
+    options, values = frame.options, _reported("softmax")
     scores, temperature = values.get("scores"), values.get("temperature")
     if isinstance(scores, list) and all(isinstance(score, int | float) for score in scores):
         text = ",".join(f"{score:g}" for score in scores)
@@ -136,5 +133,5 @@ def draw_softmax(options: Options, big: bool = False) -> None:
         message(sentence.format(asked=asked[:40]))
         found = list(START)
     shown = {"scores": found, "temperature": options.decimal("temperature", 0.1, 10, 1)}
-    data = {"big": big, "shown": shown, "texts": browser_texts("softmax")}
+    data = {"big": frame.state.view.big, "shown": shown, "texts": browser_texts("softmax")}
     _softmax(key="softmax", data=data, on_shown_change=lambda: None)

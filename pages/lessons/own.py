@@ -18,7 +18,10 @@ from pages.frame.draft import Draft, DraftStop
 from pages.frame.frame import PageFrame
 from pages.frame.link import app_address
 from pages.frame.messages import message
+from pages.frame.options import show_value
 from pages.frame.state import LESSON
+from pages.runtime.followers import keep_own
+from pages.runtime.session import reported
 from pages.runtime.texts import plain_markdown
 from transformer.lessons import Lesson, LessonError, Link
 from transformer.lessons.answers import FUNCTIONS, READINGS, gives, parameters
@@ -83,8 +86,7 @@ PRESSED = {"": N_("as in the view"), "largest_cell": COMPUTED["largest_cell"]}
 def _widget(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
     """Key and callback of a widget that shows this value now; whatever is typed is in the draft at once."""
     key = f"hs-own-{key}"
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
+    show_value(key, value)
     return {"key": key, "on_change": lambda: chosen(st.session_state[key])}
 
 
@@ -111,6 +113,7 @@ def _choice(table: dict[str, Any], key: str, field: str, label: str, names: Mapp
 
 
 def draw(frame: PageFrame) -> None:
+    keep_own()
     point(_("Write a lesson while you explore: in the menu Link of any page, press “Add to my lesson”."))
     pages = tuple(listed.path for listed in frame.links)
     if refused := draft.drafts().refused:
@@ -121,7 +124,7 @@ def draw(frame: PageFrame) -> None:
         if own is not None:
             _lesson(own, pages)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if draft.can_undo():
+            if draft.drafts().before is not None:
                 st.button(_("Bring back what was taken away"), key="hs-own-undo", on_click=draft.undo)
             file_field(FILE, _("Load a lesson (a .toml file)"), ".toml", partial(_load, pages))
         paragraph(_("It is kept until this page is closed or reloaded. Save it as a file to keep it."), quiet=True)
@@ -138,7 +141,7 @@ def _lesson(own: Draft, pages: tuple[str, ...]) -> None:
     if not own.stops:
         paragraph(_("It has no stop yet. Open a view that you want to show, and add it there."))
     elif isinstance(found, LessonError):
-        message(_("To save it or try it, change this: {error}.").format(error=found.without_line), "note")
+        message(_("To save it or try it, change this: {error}.", error=found.without_line), "note")
     _use(own, found if isinstance(found, Lesson) else None, pages)
 
 
@@ -297,7 +300,7 @@ def _use(own: Draft, found: Lesson | None, pages: tuple[str, ...]) -> None:
             disabled=found is None,
         )  # fmt: skip
         if own.stops:
-            st.button(_("Start a new one"), key="hs-own-new", on_click=_renew)
+            st.button(_("Start a new one"), key="hs-own-new", on_click=draft.delete)
     if found is None:
         return
     link = f"{app_address('lessons')[0]}?{urlencode({LESSON: name})}"
@@ -306,15 +309,10 @@ def _use(own: Draft, found: Lesson | None, pages: tuple[str, ...]) -> None:
         paragraph(_("This server has the lesson. Its link:"))
         st.code(link, language=None, wrap_lines=True)
     elif served is not None:
-        paragraph(_("The server has another lesson in {name}.toml; put the new file in its place.").format(name=name))
+        paragraph(_("The server has another lesson in {name}.toml; put the new file in its place.", name=name))
     else:
         where = _("To give it as a link, put the file into the server's lessons folder (HEADSCOPE_LESSONS): {link}")
         paragraph(where.format(link=link), quiet=True)
-
-
-def _renew() -> None:
-    draft.prepare_undo()
-    draft.delete()
 
 
 def file_name(title: str) -> str:
@@ -324,15 +322,12 @@ def file_name(title: str) -> str:
 
 def _load(pages: tuple[str, ...]) -> None:
     """Callback: edit the lesson of a file, or say why not."""
-    reported = st.session_state.get(FILE)
-    if reported is None:
-        return
     try:
-        file = read_file(reported.get("file"))
+        file = read_file(reported(FILE, "file"))
         if file is None:
             return
         draft.load(file.data[: LARGEST + 1].decode("utf-8"), pages)
     except (FileError, LessonError) as error:
-        draft.drafts().refused = _("The file cannot be loaded: {error}.").format(error=error)
+        draft.drafts().refused = _("The file cannot be loaded: {error}.", error=error)
     except UnicodeDecodeError:
         draft.drafts().refused = _("The file cannot be loaded: it is not a text in UTF-8.")

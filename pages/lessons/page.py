@@ -8,25 +8,16 @@ import streamlit as st
 
 from pages.components.sentences import point
 from pages.frame import lesson, room
-from pages.frame.frame import Content, PageFrame
+from pages.frame.frame import Content, PageFrame, Part
 from pages.frame.messages import message
 from pages.lessons import own, worksheets
-from pages.runtime.followers import keep_own
 from transformer.lessons import Lesson
 from transformer.lessons.lesson import FIRST
 from transformer.lessons.thumbnail import thumbnail
-from transformer.texts import _, translate
-
-
-def parts() -> dict[str, str]:
-    return {"all": _("All lessons"), "own": _("My lesson")}
+from transformer.texts import N_, _, translate
 
 
 def draw(frame: PageFrame) -> None:
-    if frame.part == "own":
-        keep_own()
-        own.draw(frame)
-        return
     if room.draw_waiting():
         return
     point(_("A lesson leads through the app stop by stop: look, predict, then see what the model does."))
@@ -44,7 +35,7 @@ def draw(frame: PageFrame) -> None:
                 _card(frame, name, one)
     for name, one in found.items():
         if not isinstance(one, Lesson):
-            message(_("The lesson {name} cannot be read: {error}.").format(name=name, error=one), "error")
+            message(_("The lesson {name} cannot be read: {error}.", name=name, error=one), "error")
 
 
 def _card(frame: PageFrame, name: str, one: Lesson) -> None:
@@ -72,4 +63,5 @@ def _card(frame: PageFrame, name: str, one: Lesson) -> None:
             worksheets.menu(frame, one)
 
 
-CONTENT = Content(draw, parts, sentence=False, beyond=("all", "own"))
+PARTS = {"all": Part(N_("All lessons"), draw), "own": Part(N_("My lesson"), own.draw)}
+CONTENT = Content(table=PARTS, sentence=False, beyond=("all", "own"))

@@ -29,7 +29,7 @@ def menu(frame: PageFrame, one: Lesson) -> None:
     rows = entries(one, address, Setting(state.checkpoint, state.source, state.target), _opening, _evaluate)
     with opened:
         st.caption(_("Each button saves a file (HTML). Open it in a browser and print it, or save it as PDF."))
-        st.caption(_("The QR codes lead to {address}.").format(address=plain_markdown(address)))
+        st.caption(_("The QR codes lead to {address}.", address=plain_markdown(address)))
         if not reachable:
             st.caption(_("Only this machine can open it: the server listens on this machine alone (see --address)."))
         for name, label, page in (

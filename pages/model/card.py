@@ -67,7 +67,7 @@ def summary(model: Pretrained) -> str:
     source, target = map(translate, model.languages)
     return text.format(
         source=source, target=target, times=f"{size:,.0f}" if size >= 1.5 else f"{size:.1f}",
-        count=_("{count} million").format(count=f"{count / 1e6:,.0f}") if count >= 1e6 else f"{count:,}",
+        count=_("{count} million", count=f"{count / 1e6:,.0f}") if count >= 1e6 else f"{count:,}",
     )  # fmt: skip
 
 
@@ -75,11 +75,10 @@ def quality(model: Pretrained) -> str:
     """How good its outputs are, in words; "" without a score."""
     bleu = model.metrics.get("bleu")
     if _is_toy(model):
-        return _("Of its test inputs, {share} come out exactly right.").format(share=_percent(model.metrics["exact"]))
+        return _("Of its test inputs, {share} come out exactly right.", share=_percent(model.metrics["exact"]))
     if not isinstance(bleu, int | float):
         return ""
-    text = _("On test sentences its BLEU is {bleu} of 100.")
-    return text.format(bleu=f"{bleu:.1f}")
+    return _("On test sentences its BLEU is {bleu} of 100.", bleu=f"{bleu:.1f}")
 
 
 def _percent(share: float) -> str:
@@ -109,7 +108,7 @@ def signature(model: Pretrained) -> None:
     """How sacreBLEU computed the score, if it is known."""
     found = model.metrics.get("bleu_signature")
     if isinstance(found, str):
-        paragraph(_("sacreBLEU's signature: {signature}.").format(signature=found[:200]), quiet=True)
+        paragraph(_("sacreBLEU's signature: {signature}.", signature=found[:200]), quiet=True)
 
 
 def differences(config: ModelConfig) -> list[str]:
@@ -226,7 +225,7 @@ def curve(model: Pretrained) -> None:
         if rows is not None:
             if _is_toy(model):
                 rows = [{**row, "validation_bleu": ""} for row in rows]
-            drawn, told = figure.localized(training_curve)(rows), course(rows)
+            drawn, told = figure.built(training_curve, rows), course(rows)
     except (ValueError, KeyError, TypeError):
         missing = _("The training.csv of this checkpoint cannot be read.")
     paragraph(told, quality(model))
@@ -265,7 +264,7 @@ def card(model: Pretrained) -> str:
     try:
         text = model.beside(translated, LARGEST_BESIDE[CARD]) or model.beside(CARD, LARGEST_BESIDE[CARD])
     except OSError as error:
-        st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
+        st.caption(_("The model card (README.md) cannot be read: {reason}.", reason=error.strerror))
         return ""
     if text is None:
         st.caption(_("This checkpoint has no model card (README.md)."))

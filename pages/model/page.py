@@ -38,10 +38,11 @@ def _example(frame: PageFrame) -> None:
     """What the model writes, and the way to see how."""
     found = next((example for example in examples(frame.model) if example.translation and not example.target), None)
     if found is not None:
-        heads = next(link for page, link in frame.links.items() if page.name == "heads")
         with st.container(key="hs-model-example"):
-            paragraph(_("{source} → {target}").format(source=found.source, target=found.translation))
-            st.page_link(heads, label=_("See how it wrote this →"), query_params={"source": found.source})
+            paragraph(_("{source} → {target}", source=found.source, target=found.translation))
+            st.page_link(
+                frame.link_to("heads"), label=_("See how it wrote this →"), query_params={"source": found.source}
+            )
 
 
 CONTENT = Content(draw, sentence=False)

@@ -67,6 +67,4 @@ def view_of(number: int, text: str, found: WordLink) -> View:
     """The head and the cell of a word link. number: of the paper's figure; text: its sentence."""
     cell = f"{found.cell[0] + 1},{found.cell[1] + 1}"
     at = {"layer": str(found.layer + 1), "head": str(found.head + 1), "cell": cell}
-    return View(
-        "heads", _("Figure {number} here").format(number=number), {"source": text, "kind": "encoder_self", **at}
-    )
+    return View("heads", _("Figure {number} here", number=number), {"source": text, "kind": "encoder_self", **at})

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
+from pages.components.live_picture import for_browser
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
+from pages.runtime.session import reported_since
 from pages.runtime.shared import shared
-from pages.runtime.texts import translated
-from transformer.figures import positions as figures
 from transformer.inference.pretrained import readable
-from transformer.texts import _
+from transformer.texts import _, reader_language
+from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 from transformer.view.position_figures import (
     D_MODEL,
     LENGTH,
@@ -28,6 +27,7 @@ from transformer.view.position_figures import (
     Values,
     templates,
 )
+from transformer.view.shared_texts import say
 
 LONGEST_DIMS = 100  # most characters of the dimensions in a link
 PAGE, KEY = "positions", "positions"  # key of the options, key of the component
@@ -38,8 +38,9 @@ _component = st.components.v2.component(
 
 
 @shared()
-def _templates(part: str, labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    return templates(PARTS[part], dict(labels))
+def _templates(part: str, language: str) -> dict[str, str]:
+    """language: the reader's, for the cache."""
+    return templates(PARTS[part])
 
 
 def _whole(value: Any, low: int, high: int) -> int | None:
@@ -51,11 +52,9 @@ def _whole(value: Any, low: int, high: int) -> int | None:
 
 def _merge_browser(frame: PageFrame) -> None:
     """Store a person's slider moves since the last run."""
-    reported = st.session_state.get(KEY)
-    told_values = reported.get("values") if isinstance(reported, Mapping) else getattr(reported, "values", None)
-    state = frame.state
-    if not isinstance(told_values, Mapping) or told_values.get("revision") != state.revision:
-        return  # older than Python's last change
+    told_values = reported_since(frame.state.revision, KEY, "values")
+    if not told_values:
+        return
     part = told_values.get("part")  # perhaps of the part that was open before
     values = own_values(frame, part if isinstance(part, str) and part in LENGTHS else frame.part)
     d_model = _whole(told_values.get("d_model"), *D_MODEL)
@@ -133,22 +132,23 @@ def chosen(frame: PageFrame, part: str) -> Values:
     return Values(d_model, length, None, k, q)
 
 
-def draw(frame: PageFrame) -> None:
+def draw(frame: PageFrame, _trace: Trace | None = None) -> None:
     """The part "encoding": the table, chosen dimensions with the sentence's tokens, wavelengths. Or "distance": dot
     products of encodings, as a matrix and against p - q, and the linear map M_k."""
     part, config = frame.part, frame.model.config
+    if config.positions == "relative":
+        message(say("no_encodings", model=frame.model.name), "note")
     values = chosen(frame, part)
     more = {"dims": values.dims} if part == "encoding" else {"k": values.k, "q": values.q}
     data = {
         "model": frame.model.name,
         "part": part,
-        "figures": _templates(part, tuple(translated(figures.LABELS).items())),
+        "figures": _templates(part, reader_language().code),
         "values": {"d_model": values.d_model, "length": values.length, **more},
         "own": config.d_model,
         "layout": config.layout if config.positions == "sinusoidal" and config.layout != "interleaved" else "",
         "tokens": source_labels(frame),
         "revision": frame.state.revision,
-        "big": frame.state.view.big,
-        "texts": browser_texts("positions"),
+        **for_browser("positions"),
     }
     _component(key=KEY, data=data, on_values_change=lambda: None)

@@ -11,11 +11,11 @@ import streamlit as st
 from pages.components import compared_heads, figure, probing, translation
 from pages.components.comparison import compare, switches_of_page
 from pages.components.descriptions import in_words
-from pages.components.sentences import check, controls_and_picture, deviation, paragraph, point
+from pages.components.sentences import check, controls_and_picture, deviation, paragraph, part_layout, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
-from pages.frame.options import Options
-from pages.frame.state import current_state, max_tokens, store_state
+from pages.frame.options import Options, show_value
+from pages.frame.state import change_state, max_tokens, page_state
 from pages.runtime import cache
 from pages.runtime.shared import shared
 from transformer.analysis.permutation import Equivariance, equivariance, permutation
@@ -43,13 +43,9 @@ def _moves(switches: Interventions, side: str) -> list[Reposition]:
 
 def _set(options: Options, shown: Interventions, side: str, moves: list[Reposition]) -> None:
     """Replace the moves of one side and keep those of the other. shown: what the page shows now."""
-    state = current_state()
-    if state is None:
-        return
     moves = [*_moves(shown, SIDES[1 - SIDES.index(side)]), *moves]
     options.report("trained", "off" if moves else "on", "off")
-    state = current_state() or state
-    store_state(replace(state, switches=state.switches.without(Reposition) + Interventions(tuple(moves))))
+    change_state(switches=page_state().switches.without(Reposition) + Interventions(tuple(moves)))
 
 
 def _choose(options: Options, shown: Interventions, side: str) -> None:
@@ -76,8 +72,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         "scale": _("scaled"),
     }
     key = f"positions_rule_{side}"
-    if frame.page_changed or st.session_state.get(key) != rule:
-        st.session_state[key] = rule
+    show_value(key, rule, frame.page_changed)
     st.segmented_control(
         _("Positions of the source") if side == "source" else _("Positions of the target"),
         list(labels),
@@ -97,8 +92,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
     about["width"] = 260
     if rule == "scale":
         factors = sorted({*FACTORS, float(amount)})
-        if frame.page_changed or st.session_state.get(key) != float(amount):
-            st.session_state[key] = float(amount)
+        show_value(key, float(amount), frame.page_changed)
         st.segmented_control(
             _("Multiply encodings by"),
             factors,
@@ -107,8 +101,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
             **{**about, "width": 340},
         )
         return
-    if frame.page_changed or st.session_state.get(key) != int(amount):
-        st.session_state[key] = int(amount)
+    show_value(key, int(amount), frame.page_changed)
     if rule == "shift":
         most = max(int(amount), frame.model.config.max_positions - tokens)
         st.number_input(_("Shift by"), 1, most, step=1, **about)
@@ -178,12 +171,10 @@ def _reordered(model: Pretrained, trace: Trace, seed: int, limit: int) -> dict[s
 def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
     """The source in another order, with positions and without."""
     limit = frame.model.token_limit(max_tokens())
-    about = st.container()
-    controls, picture = controls_and_picture()
+    about, controls, picture = part_layout()
     with controls:
         left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
-        with left:
-            seed = frame.options.number("seed", _("Another order (seed)"), 0, 9999, 0)
+        seed = frame.options.at(left).number("seed", _("Another order (seed)"), 0, 9999, 0)
     results = _reordered(frame.model, trace, seed, limit)
     order = permutation(len(trace.source_ids), seed)
     words = html.escape(" ".join(trace.source_labels[position] for position in order))
@@ -191,8 +182,7 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
         st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
     positions = frame.model.config.positions != "none"
     if _holds(results["without"]):
-        with about:
-            point(_point(results, positions))
+        point(_point(results, positions), about)
     found_with = results["with"].outputs.tolist() if positions else []
     with picture:
         figure.draw(
@@ -244,8 +234,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         row, pane = compared_heads.choices(values, frame.options, compared, state.view.kind)
         compared_heads.draw(frame.state, compared, compared_heads.Layout(tries=False, cards=False, row=row, pane=pane))
     if compared.interventions:
-        with about:
-            point(translation.changes(compared))
+        point(translation.changes(compared), about)
     compared_heads.draw_translations(says, compared)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)

@@ -12,13 +12,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 import transformer
 from pages.components import figure, task
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import decimals, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime import cache
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.analysis.positions import neighbour_cosines, row_norms
 from transformer.cancellation import Stopped
 from transformer.figures import learned_positions as figures
@@ -33,7 +32,7 @@ LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; their recipes differ
 MOST_ROWS = 128  # most positions drawn of a table
 LENGTHS = range(4, 25)  # lengths of the counted inputs, in symbols
 COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
-JOBS: JobQueue[dict[str, list[float | None]]] = JobQueue("exact answers by length")
+JOBS: SharedCache[dict[str, list[float | None]]] = SharedCache("exact answers by length")
 # Section 3.5 of the paper, about the sinusoidal version.
 QUOTE = N_("may allow the model to extrapolate to sequence lengths longer than the ones encountered during training")
 ALIKE = 0.3  # rows with this cosine are called similar; random rows of 64 numbers have 0 ± 0.125
@@ -120,8 +119,7 @@ def exact(model: Pretrained, task: str, length: int) -> float | None:
 def _introduction(model: Pretrained, pair: Pair) -> str:
     """Whose table this is, and why it is shown."""
     if model.config.positions == "learned":
-        sentence = _("The positions of {name} are learned, one vector each (Table 3, row E of the paper).")
-        return sentence.format(name=model.name)
+        return _("The positions of {name} are learned, one vector each (Table 3, row E of the paper).", name=model.name)
     if model.config.positions == "none":
         sentence = _(
             "{name} adds no positions, so it has no position vectors to show. {learned} is a bundled model with "
@@ -138,11 +136,6 @@ def _introduction(model: Pretrained, pair: Pair) -> str:
             "with learned positions."
         )
     return sentence.format(name=model.name, learned=pair.learned.name)
-
-
-def _signed(value: float) -> str:
-    """Two decimals, with a real minus sign."""
-    return f"{value:.2f}".replace("-", "−")
 
 
 def _row_statistics(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> str:
@@ -165,21 +158,19 @@ def _row_statistics(table: torch.Tensor, trained: tuple[int, int] | None, name: 
             "line neighbouring rows have a mean cosine of {near}; below it they are still the random numbers they "
             "started as (mean cosine {far})."
         )
-    far = _signed(cosines[last + 1 :].mean().item()) if len(cosines) > last + 1 else "–"
-    return sentence.format(name=name, last=last, near=_signed(near), far=far)
+    far = decimals(cosines[last + 1 :].mean().item(), 2) if len(cosines) > last + 1 else "–"
+    return sentence.format(name=name, last=last, near=decimals(near, 2), far=far)
 
 
 def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -> str:
     """Where the numbers of `_row_statistics` come from."""
     norms, last = row_norms(table), trained[1]
     inside, outside = norms[: last + 1], norms[last + 1 :]
-    sentence = _(
+    return _(
         "{name}'s metrics.json names its data: “{data}”. Its longest input has {last} symbols, at positions 0 to "
         "{before}; </s> stands at {last}. All rows started as random numbers with variance 1 / d_model, which is a "
         "norm of about 1. Norms of the trained rows now: {low} to {high}. Norms of the other rows, which no gradient "
-        "reached: {low_out} to {high_out}."
-    )
-    return sentence.format(
+        "reached: {low_out} to {high_out}.",
         name=model.name,
         data=_ranges(model)[0],
         last=last,
@@ -214,8 +205,7 @@ def _tables(options: Options, pair: Pair, beside: bool) -> tuple[DeltaGenerator,
     known_length = trained_positions(model)
     paragraph(_row_statistics(learned.cpu(), known_length, model.name))
     if shown < len(learned):
-        text = _("The first {shown} of {total} positions are drawn.")
-        paragraph(text.format(shown=shown, total=len(learned)), quiet=True)
+        paragraph(_("The first {shown} of {total} positions are drawn.", shown=shown, total=len(learned)), quiet=True)
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
@@ -286,11 +276,9 @@ def _results(
         lengths = trained_lengths(model)
         if lengths is not None and {lengths[1], lengths[1] + 1} <= exact_shares.keys():
             last = lengths[1]
-            sentence = _(
+            text = _(
                 "{name}: {within} exact at {last} symbols, the longest it was trained on; {after} at {next}, {far} at "
-                "{most}."
-            )
-            text = sentence.format(
+                "{most}.",
                 name=model.name,
                 within=_percent(exact_shares[last]),
                 last=last,
@@ -325,7 +313,7 @@ def _exact_by_length(models: tuple[Pretrained, ...], name: str) -> dict[str, lis
                 shares[model.name].append(exact(model, name, length))
         return shares
 
-    label = _("Count exact answers up to {most} symbols").format(most=LENGTHS[-1])
+    label = _("Count exact answers up to {most} symbols", most=LENGTHS[-1])
     tokens = 2 * len(models) * COUNT * sum(LENGTHS)  # of inputs and answers
     return task.sized_result(JOBS, (*map(identity, models), name), label, work, models[-1], tokens)
 
@@ -356,14 +344,12 @@ def _counted(pair: Pair) -> tuple[tuple[Pretrained, ...], str] | None:
     return (toys, task) if task is not None and all(task_of(toy) == task for toy in toys) else None
 
 
-def draw_learned(frame: PageFrame) -> None:
+def draw(frame: PageFrame) -> None:
     """The learned table of the loaded model, or of a bundled one, beside the formula; exact answers beyond the trained
     length."""
     pair = pair_of(frame.model)
     if pair is None:
-        message(
-            _("No checkpoint with learned positions was found to compare with; {name} is bundled.").format(name=LEARNED)
-        )
+        message(_("No checkpoint with learned positions was found to compare with; {name} is bundled.", name=LEARNED))
         return
     counted = _counted(pair)
     about = _point(*counted) if counted is not None and counted[0][-1] is pair.learned else ""

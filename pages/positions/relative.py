@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
-from pages.components.sentences import paragraph, point
+from pages.components.sentences import decimals, paragraph, point
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from transformer.analysis.relative_positions import ByDistance, by_distance
@@ -28,8 +28,8 @@ def _where(low: int | None, high: int | None) -> str:
     if (low, high) == (0, 0):
         return _("at the query's own place")
     if high is None or high > 0:
-        return _("{distance} after the query").format(distance=name)
-    return _("{distance} before the query").format(distance=name)
+        return _("{distance} after the query", distance=name)
+    return _("{distance} before the query", distance=name)
 
 
 def _sentence(found: ByDistance, stack: str) -> str:
@@ -38,15 +38,13 @@ def _sentence(found: ByDistance, stack: str) -> str:
     head = int(spread.argmax())
     row = found.bias[head]
     high, low = int(row.argmax()), int(row.argmin())
-    text = _(
+    return _(
         "Head {head} of the {stack} depends most on distance: it adds {high} to the score of a key {near}, and {low} "
-        "to one {far}."
-    )
-    return text.format(
+        "to one {far}.",
         head=head + 1,
         stack=stack_name(stack),
-        high=f"{float(row[high]):.2f}".replace("-", "−"),
-        low=f"{float(row[low]):.2f}".replace("-", "−"),
+        high=decimals(float(row[high]), 2),
+        low=decimals(float(row[low]), 2),
         near=_where(*found.ranges[high]),
         far=_where(*found.ranges[low]),
     )
@@ -59,9 +57,7 @@ def draw(frame: PageFrame) -> None:
     found = {stack: by_distance(table) for stack, table in tables.items() if table is not None}
     if not found:
         message(
-            _("{name} has no relative positions; models such as T5 add them to the scores.").format(
-                name=frame.model.name
-            ),
+            _("{name} has no relative positions; models such as T5 add them to the scores.", name=frame.model.name),
             "note",
         )
         return

@@ -99,13 +99,9 @@ def draw(frame: PageFrame) -> None:
         return
     controls, picture = controls_and_picture()
     first, second, third = controls.columns(3)
-    with first:
-        by_length = options.segment(
-            "order", _("Batches"), ("buckets", "random"), "buckets",
-            lambda name: {"buckets": _("similar lengths"), "random": _("random order")}[name],
-        ) == "buckets"  # fmt: skip
-    with second:
-        tokens = options.number("tokens", _("Tokens a side, at most"), 200, 4000, 1000)
+    orders = {"buckets": _("similar lengths"), "random": _("random order")}
+    by_length = options.at(first).labelled("order", _("Batches"), orders) == "buckets"
+    tokens = options.at(second).number("tokens", _("Tokens a side, at most"), 200, 4000, 1000)
     found = {way: batched(model, tokens, way) for way in (True, False)}
     with third:
         count = len(found[by_length].batches)
@@ -123,7 +119,7 @@ def draw(frame: PageFrame) -> None:
     shown = [round(at * (len(rows) - 1) / max(1, count_shown - 1)) for at in range(count_shown)]
     pieces = {"source": _pieces(model, whole.source[shown], "source"),
               "target": _pieces(model, whole.target_out[shown], "target")}  # fmt: skip
-    stem, caption = [model.name, "batch", str(number)], [_("Batch {number}").format(number=number)]
+    stem, caption = [model.name, "batch", str(number)], [_("Batch {number}", number=number)]
     with picture, saving.saved("batch", stem, caption, _table(pieces)):
         left, right = st.columns(2)
         with left:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.saving import saved
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.sentences import paragraph, part_layout, point
 from pages.components.training_log import training_cost
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
@@ -19,22 +19,20 @@ TRAINED = (("base", 12 * 3600, 8), ("big", 84 * 3600, 8))  # the paper's models:
 
 def draw(frame: PageFrame) -> None:
     """Training cost by the paper's formula: time × processors × what each sustains."""
-    head = st.container()
-    controls, picture = controls_and_picture()
+    head, controls, picture = part_layout()
     cost = training_cost(frame.model)
     counted = CORES if cost is None or not cost.seconds else cost.operations / cost.seconds / 1e12
-    with controls:
-        speed = frame.options.fraction(
-            "speed", _("TFLOPS that this model's processors sustained together"), 0.01, 1000.0,
-            min(1000.0, max(0.01, round(counted, 2))), 0.1, "%.2f",
-            help=_("At first the count of the last column, divided by the time. Two CPU cores sustain about 0.8 with "
-                   "16-bit matrix products."),
-        )  # fmt: skip
+    speed = frame.options.at(controls).fraction(
+        "speed", _("TFLOPS that this model's processors sustained together"), 0.01, 1000.0,
+        min(1000.0, max(0.01, round(counted, 2))), 0.1, "%.2f",
+        help=_("At first the count of the last column, divided by the time. Two CPU cores sustain about 0.8 with "
+               "16-bit matrix products."),
+    )  # fmt: skip
     names = ("", _("time"), _("processors × TFLOPS"), _("operations"), _("6 × parameters × tokens"))
     spent = {name: f"{seconds * count * P100 * 1e12:.1e}" for name, seconds, count in TRAINED}
     rows = [
         (
-            _("the paper's {name}").format(name=name), _("{hours:g} hours").format(hours=seconds / 3600),
+            _("the paper's {name}", name=name), _("{hours:g} hours", hours=seconds / 3600),
             f"{count} × {P100:g}", spent[name], "–",
         )
         for name, seconds, count in TRAINED
@@ -48,7 +46,7 @@ def draw(frame: PageFrame) -> None:
         spent["own"] = f"{cost.operations:.1e}"
         rows.append(
             (
-                frame.model.name, _("{hours:g} hours").format(hours=round(cost.seconds / 3600, 2)), f"{speed:g}",
+                frame.model.name, _("{hours:g} hours", hours=round(cost.seconds / 3600, 2)), f"{speed:g}",
                 f"{cost.seconds * speed * 1e12:.1e}", spent["own"],
             )
         )  # fmt: skip
@@ -58,8 +56,7 @@ def draw(frame: PageFrame) -> None:
         "instead: about 2 operations a parameter and token forwards, 4 backwards. R-Drop, with which en-de was "
         "trained, takes twice as many."
     )
-    with head:
-        point(text.format(model=frame.model.name, **spent))
+    point(text.format(model=frame.model.name, **spent), head)
     with picture, saved("cost", [frame.model.name, "cost", f"{speed:g}"], [about], numbers):
         st.html(table(names, rows, "hs-recipe-cost"))
     paragraph(about, quiet=True)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pages.components import figure
 from pages.components.one_head import choose_head
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.sentences import paragraph, part_layout, point
 from pages.frame.frame import PageFrame
 from pages.runtime.shared import shared
 from transformer.figures.attention import weight_map
@@ -29,16 +29,13 @@ def scattered(model: Pretrained, trace: Trace, probability: float, passes: int, 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options = frame.options
-    head = st.container()
-    controls, picture = controls_and_picture()
+    head, controls, picture = part_layout()
     first, second, third, fourth = controls.columns([1, 1, 1, 2])
     with first:
         help_ = _("The paper's base model: 0.1.")
         probability = options.fraction("p_drop", _("P_drop"), 0.0, 0.5, 0.1, 0.05, "%.6g", help=help_)
-    with second:
-        passes = options.number("passes", _("Passes"), 1, 50, 20)
-    with third:
-        seed = options.number("seed", _("Seed"), 0, 10_000, 0)
+    passes = options.at(second).number("passes", _("Passes"), 1, 50, 20)
+    seed = options.at(third).number("seed", _("Seed"), 0, 10_000, 0)
     with fourth:
         kind, layer, number = choose_head(options, "dropped_head", frame.model.config, frame.state.view)
     found = scattered(frame.model, trace, probability, passes, seed)

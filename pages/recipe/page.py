@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from pages.frame.frame import Content, PageFrame
+from pages.frame.frame import Content, Part
 from pages.recipe import batches, cost, dropout, rate, smoothing
-from transformer.texts import _
+from transformer.texts import N_
 
-
-def parts() -> dict[str, str]:
-    return {
-        "rate": _("Learning rate"),
-        "dropout": _("Dropout"),
-        "smoothing": _("Label smoothing"),
-        "batches": _("Batches"),
-        "cost": _("Cost"),
-    }
-
-
-def draw(frame: PageFrame) -> None:
-    if frame.part == "rate":
-        rate.draw(frame)
-    elif frame.part == "batches":
-        batches.draw(frame)
-    elif frame.part == "cost":
-        cost.draw(frame)
-    elif frame.trace is not None:
-        {"dropout": dropout, "smoothing": smoothing}[frame.part].draw(frame, frame.trace)
-
-
-OPTIONS = (*rate.OPTIONS, *dropout.OPTIONS, *smoothing.OPTIONS, *batches.OPTIONS, *cost.OPTIONS)
-CONTENT = Content(draw, parts, OPTIONS, alone=("rate", "batches", "cost"))
+PARTS = {
+    "rate": Part(N_("Learning rate"), rate.draw, rate.OPTIONS, alone=True),
+    "dropout": Part(N_("Dropout"), dropout.draw, dropout.OPTIONS),
+    "smoothing": Part(N_("Label smoothing"), smoothing.draw, smoothing.OPTIONS),
+    "batches": Part(N_("Batches"), batches.draw, batches.OPTIONS, alone=True),
+    "cost": Part(N_("Cost"), cost.draw, cost.OPTIONS, alone=True),
+}
+CONTENT = Content(table=PARTS)

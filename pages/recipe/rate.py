@@ -83,21 +83,18 @@ def draw(frame: PageFrame) -> None:
         paragraph(_("Move a slider to draw your own learning rate. It starts as the paper's, for longer training:"))
         with st.container(key="hs-recipe-sliders"):
             first, second, third = st.columns(3)
-        with first:
-            warmup = options.number("warmup", _("Warm-up steps"), 100, 20_000, WARMUP, slider=True, step=100)
-        with second:
-            width = options.number("width", _("Model width"), 64, 4096, BASE, slider=True, step=64)
-        with third:
-            factor = options.fraction(
-                "factor", _("Height, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", slider=True
-            )
+        warmup = options.at(first).number("warmup", _("Warm-up steps"), 100, 20_000, WARMUP, slider=True, step=100)
+        width = options.at(second).number("width", _("Model width"), 64, 4096, BASE, slider=True, step=64)
+        factor = options.at(third).fraction(
+            "factor", _("Height, times the paper's"), 0.1, 10.0, 1.0, 0.1, "%.1f", slider=True
+        )
         steps = max(5 * warmup, 5 * WARMUP)
         lines = {
             _("yours"): line(width, warmup, steps, factor),
             _("the paper's base model"): line(BASE, WARMUP, steps),
             _("the paper's big model"): line(BIG, WARMUP, steps),
         }
-        drawn = figure.built(rates, lines, own, _("{model}, as it was trained").format(model=model.name))
+        drawn = figure.built(rates, lines, own, _("{model}, as it was trained", model=model.name))
         figure.draw(drawn, "recipe-rate", "learning-rate", first=True, about=f"{width}-{warmup}-{factor:g}")
         paragraph(_logged(*own) if own is not None else "", quiet=True)
     at = next(iter(runs["warmup"].values()))["step"]

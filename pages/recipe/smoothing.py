@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from pages.components import figure
-from pages.components.pieces import shown
+from pages.components.pieces import numbered, shown
 from pages.components.saving import saved
 from pages.components.seeds import agreement, answers, direction, ranged
-from pages.components.sentences import controls_and_picture, paragraph, point
+from pages.components.sentences import paragraph, part_layout, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.recipe.rate import recorded
@@ -41,35 +41,27 @@ def together(bins: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     options, model = frame.options, frame.model
-    head = st.container()
-    controls, picture = controls_and_picture()
+    head, controls, picture = part_layout()
     first, second = controls.columns(2)
-    with first:
-        epsilon = options.fraction(
-            "epsilon", _("Label smoothing ε"), 0.0, 0.3, 0.1, 0.05, "%.6g", help=_("The paper: 0.1.")
-        )
+    epsilon = options.at(first).fraction(
+        "epsilon", _("Label smoothing ε"), 0.0, 0.3, 0.1, 0.05, "%.6g", help=_("The paper: 0.1.")
+    )
     with second:
         tokens = trace.target_out_labels
-        least_certain = int(trace.probabilities.argmin()) + 1
-        step = int(
-            options.choose(
-                "step", _("Token predicted"), range(1, len(tokens) + 1), least_certain,
-                lambda number: f"{number}: {tokens[number - 1]}",
-            )
-        )  # fmt: skip
-    logits = trace.logits[step - 1]
-    right = trace.target_out_ids[step - 1]
+        least_certain = int(trace.probabilities.argmin())
+        step = options.index("step", _("Token predicted"), numbered(tokens, ": "), least_certain)
+    logits = trace.logits[step]
+    right = trace.target_out_ids[step]
     found = smooth(logits, right, epsilon)
     said = logits.double().softmax(-1)
     best = [one for one in said.topk(SHOWN + 1).indices.tolist() if one != right][:SHOWN]
     ids = [right, *best]
-    with head:
-        point(_says(found, epsilon, right, tokens[step - 1], float(said[right])))
+    point(_says(found, epsilon, right, tokens[step], float(said[right])), head)
     left, other = picture.columns(2)
     with left:
         drawn = figure.built(
             smoothed_targets, list(shown(model, ids)), [float(found.targets[one]) for one in ids],
-            [float(said[one]) for one in ids], epsilon, tokens[step - 1],
+            [float(said[one]) for one in ids], epsilon, tokens[step],
         )  # fmt: skip
         figure.draw(drawn, "recipe-targets", "label-smoothing", first=True, about=f"{epsilon:g}", trace=trace)
     with other:

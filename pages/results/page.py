@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from pages.frame.frame import Content, PageFrame
+from pages.frame.frame import Content, Part
 from pages.results import bleu, comparable, table2, table3
-from transformer.texts import _
+from transformer.texts import N_
 
-
-def parts() -> dict[str, str]:
-    return {
-        "bleu": _("BLEU by hand"),
-        "subsets": _("Comparing scores"),
-        "table2": _("Table 2"),
-        "tables": _("Table 3"),  # as links had it when it showed both
-    }
-
-
-def draw(frame: PageFrame) -> None:
-    {"bleu": bleu, "subsets": comparable, "table2": table2, "tables": table3}[frame.part].draw(frame)
-
-
-CONTENT = Content(draw, parts, bleu.OPTIONS, sentence=False)
+PARTS = {
+    "bleu": Part(N_("BLEU by hand"), bleu.draw, bleu.OPTIONS),
+    "subsets": Part(N_("Comparing scores"), comparable.draw),
+    "table2": Part(N_("Table 2"), table2.draw),
+    "tables": Part(N_("Table 3"), table3.draw),  # as links had it when it showed both
+}
+CONTENT = Content(table=PARTS, sentence=False)

@@ -124,10 +124,7 @@ def draw(frame: PageFrame) -> None:
         st.html(table(head, lines, "hs-results-table3"))
     paragraph(
         about,
-        *(
-            _("Outside the figure: {name}, {exact}.").format(name=texts[row.name][0], exact=_range(row.exact))
-            for row in far
-        ),
+        *(_("Outside the figure: {name}, {exact}.", name=texts[row.name][0], exact=_range(row.exact)) for row in far),
         quiet=True,
     )
 

@@ -13,9 +13,8 @@ from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime import session_models
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
-from transformer.analysis.alignment import READINGS, Score
+from pages.runtime.shared import SharedCache, identity, shared
+from transformer.analysis.alignment import Score
 from transformer.checkpoints.folder import ALIGNMENT
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
@@ -32,8 +31,8 @@ from transformer.probing.probes import direction, gold_pairs, opposite
 from transformer.texts import _
 
 OPTIONS = ("measure", "reading", "link_head", "with")
-JOBS: JobQueue[AlignmentScores] = JobQueue("alignment error rates")
-SYMMETRIC: JobQueue[Score] = JobQueue("symmetric alignments")
+JOBS: SharedCache[AlignmentScores] = SharedCache("alignment error rates")
+SYMMETRIC: SharedCache[Score] = SharedCache("symmetric alignments")
 
 
 @shared()
@@ -64,24 +63,17 @@ def draw(frame: PageFrame) -> None:
     found = shipped(model) or task.result(
         JOBS,
         (model.name, identity(model)),
-        _("Measure on {count} pairs aligned by hand").format(count=len(golds)),
+        _("Measure on {count} pairs aligned by hand", count=len(golds)),
         lambda progress: measure_alignment(model, golds, progress=progress),
     )
     if found is None:
-        with head:
-            point(_("Does cross-attention say which word translates which? Compare it with links made by hand."))
+        point(_("Does cross-attention say which word translates which? Compare it with links made by hand."), head)
         return
-    with head:
-        point(_says(found))
+    point(_says(found), head)
     first, second = st.columns(2)
-    with first:
-        names = measure_names()
-        measure = str(options.segment("measure", _("Measured by"), MEASURES, MEASURES[0], names.__getitem__))
-    with second:
-        readings = reading_names()
-        label = _("A decoder row belongs to")
-        best = found.winner().reading
-        reading = str(options.segment("reading", label, READINGS, best, readings.__getitem__))
+    measure = options.at(first).labelled("measure", _("Measured by"), measure_names())
+    label, best = _("A decoder row belongs to"), found.winner().reading
+    reading = options.at(second).labelled("reading", label, reading_names(), best)
     _grid(frame, found, measure, reading)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -98,8 +90,8 @@ def _place(source: Source) -> str:
     if source.layer is None:
         return _("mean of all heads")
     if source.head is None:
-        return _("mean of layer {layer}").format(layer=source.layer + 1)
-    return _("layer {layer}, head {head}").format(layer=source.layer + 1, head=source.head + 1)
+        return _("mean of layer {layer}", layer=source.layer + 1)
+    return _("layer {layer}, head {head}", layer=source.layer + 1, head=source.head + 1)
 
 
 def _says(found: AlignmentScores) -> str:
@@ -138,14 +130,7 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
                 {"text": f"{100 * one.aer:.0f}", "tone": "cross", "level": 1 - one.aer, "says": [_place(source), text]}
             )
         cells.append(row)
-    panel = {
-        "kind": "cross",
-        "title": _("Cross-attention: alignment error rate in percent"),
-        "corner": headgrid.corner(),
-        "rows": [str(layer + 1) for layer in range(layers)],
-        "columns": [*(str(head + 1) for head in range(config.heads)), _("mean")],
-        "cells": cells,
-    }
+    title = _("Cross-attention: alignment error rate in percent")
     rows: list[list[Any]] = [["measure", "reading", "layer", "head", "error", "precision", "recall", "links"]]
     for of, one in found.scores.items():
         place = [None if of.layer is None else of.layer + 1, None if of.head is None else of.head + 1]
@@ -158,13 +143,12 @@ def _grid(frame: PageFrame, found: AlignmentScores, measure: str, reading: str) 
     headgrid.draw(
         "alignment_grid",
         _("Alignment error rate of every head: layers down, heads across"),
-        [panel],
-        [],
-        (0, chosen[0], chosen[1]),
-        picked,
+        [headgrid.panel_of_heads("cross", title, cells, config.heads, _("mean"))],
         ["alignment", frame.model.name, measure, reading],
-        [_("How well the heads of {model} align words").format(model=frame.model.name), measure_names()[measure]],
+        [_("How well the heads of {model} align words", model=frame.model.name), measure_names()[measure]],
         rows,
+        chosen=(0, chosen[0], chosen[1]),
+        on_pick=picked,
     )
     one = found.scores[Source(measure, reading, chosen[0], chosen[1])]
     text = _(
@@ -192,7 +176,7 @@ def _bounds(frame: PageFrame, found: AlignmentScores) -> None:
             rows.append((name, _percent(found.scores[best])))
     reverse = _reverse(frame, found)
     if reverse is not None:
-        rows.append((_("symmetrised with {model}").format(model=reverse[0]), _percent(reverse[1])))
+        rows.append((_("symmetrised with {model}", model=reverse[0]), _percent(reverse[1])))
     st.html(table((_("this model"), _("error rate")), list(dict.fromkeys(rows)), "hs-roles-shares"))
     sentence = _(
         "The best heads are picked on the same {pairs} pairs that they are scored on, so on other pairs their error "

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components import figure, headgrid, task
+from pages.components.one_head import head_label, head_of, kind_names
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.stored import stored
@@ -17,15 +18,13 @@ from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import CHECKPOINT
-from pages.roles.overview import kind_names
 from pages.runtime import session_models
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from transformer.checkpoints.folder import IMPORTANCE
 from transformer.figures import importance as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
-from transformer.probing.importance import Effect, Survey, from_json, survey
+from transformer.probing.importance import Effect, Survey, from_json, name_of, survey
 from transformer.texts import _
 from transformer.tracing.trace import KINDS
 
@@ -36,7 +35,7 @@ LITTLE = 0.01  # nats per token: a head that changes the loss less is worth litt
 SENTENCES = 100
 PAGES = ("heads", "attribution", "anatomy", "decoding", "embeddings", "positions", "feedforward", "lab", "model")
 COMPARE = ("anatomy", "lab")  # the pages that show switches
-JOBS: JobQueue[Survey] = JobQueue("importance of heads")
+JOBS: SharedCache[Survey] = SharedCache("importance of heads")
 
 
 @shared()
@@ -49,8 +48,8 @@ def worth_names(score: str) -> dict[str, str]:
     return {
         "loss": _("Loss, head at 0"),
         "mean": _("Loss, head at its mean"),
-        "score": _("{score}, head at 0").format(score=capital(score)),
-        "mean_score": _("{score}, head at its mean").format(score=capital(score)),
+        "score": _("{score}, head at 0", score=capital(score)),
+        "mean_score": _("{score}, head at its mean", score=capital(score)),
         "gradient": _("Gradient's estimate"),
     }
 
@@ -75,17 +74,14 @@ def draw(frame: PageFrame) -> None:
         found = task.result(
             JOBS,
             (model.name, identity(model)),
-            _("Measure every head on {count} sentences").format(count=len(pairs)),
+            _("Measure every head on {count} sentences", count=len(pairs)),
             lambda progress: survey(model, pairs, progress=progress),
         )
         if found is None:
-            with head:
-                point(_("What is each head worth? Take it out, and measure how much worse the translation gets."))
+            point(_("What is each head worth? Take it out, and measure how much worse the translation gets."), head)
             return
-    with head:
-        point(_says(found))
-    names = worth_names(_score_name(found))
-    worth = str(frame.options.segment("worth", _("Show"), WORTH, "loss", names.__getitem__))
+    point(_says(found), head)
+    worth = frame.options.labelled("worth", _("Show"), worth_names(_score_name(found)))
     chosen = _chosen(frame, found)
     _grid(frame, found, worth, chosen)
     left, right = st.columns(2, gap="medium")
@@ -148,23 +144,14 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
         for layer in range(layers_of(config, kind)):
             row: list[dict[str, Any]] = []
             for head in range(config.heads):
-                name = f"{kind}.{layer + 1}.{head + 1}"
+                name = name_of((kind, layer, head))
                 value = _value(found, worth, name)
                 level = max(0.0, sign * value / largest) if largest > 0 else 0.0
                 text = f"{value:.{digits}f}" if worth == "gradient" else _signed(value, digits)
                 row.append({"text": text, "tone": kind, "level": math.sqrt(level), "says": _lines(found, name)})
             cells.append(row)
-        panels.append(
-            {
-                "kind": kind,
-                "title": kind_names()[kind],
-                "corner": headgrid.corner(),
-                "rows": [str(layer + 1) for layer in range(len(cells))],
-                "columns": [str(head + 1) for head in range(config.heads)],
-                "cells": cells,
-            }
-        )
-    place = chosen.split(".")
+        panels.append(headgrid.panel_of_heads(kind, kind_names()[kind], cells, config.heads))
+    chosen_kind, chosen_layer, chosen_head = head_of(chosen)
     titles = [f"{what} at {way}" for way in ("0", "mean") for what in ("loss", found.metric, "low", "high")]
     rows: list[list[Any]] = [["head", *titles, "gradient"]]
     for name, zero in found.heads.items():
@@ -175,15 +162,14 @@ def _grid(frame: PageFrame, found: Survey, worth: str, chosen: str) -> None:
         "importance_grid",
         _("What every head is worth: layers down, heads across"),
         panels,
-        [],
-        (kinds.index(place[0]), int(place[1]) - 1, int(place[2]) - 1),
-        lambda picked: frame.options.report("head", f"{kinds[picked[0]]}.{picked[1] + 1}.{picked[2] + 1}"),
         ["importance", frame.model.name, worth],
         [
-            _("What the heads of {model} are worth").format(model=frame.model.name),
+            _("What the heads of {model} are worth", model=frame.model.name),
             worth_names(_score_name(found))[worth],
         ],
         rows,
+        chosen=(kinds.index(chosen_kind), chosen_layer, chosen_head),
+        on_pick=lambda picked: frame.options.report("head", f"{kinds[picked[0]]}.{picked[1] + 1}.{picked[2] + 1}"),
     )
     meanings = {
         "loss": _("Change of the loss, in nats per token, with the head's output at 0 (teacher forcing)."),
@@ -219,15 +205,13 @@ def _score(effect: Effect) -> str:
 
 
 def _lines(found: Survey, name: str) -> list[str]:
-    kind, layer, head = name.split(".")
-    place = _("{kind}, layer {layer}, head {head}").format(kind=kind_names()[kind], layer=layer, head=head)
     estimate = _("gradient's estimate {value}")
     ways = (
         (_("head at 0: loss {loss}, {name} {score}"), found.heads[name]),
         (_("head at its mean: loss {loss}, {name} {score}"), found.means[name]),
     )
     return [
-        place,
+        head_label(name),
         *(
             text.format(loss=_signed(effect.loss, 4), name=_score_name(found), score=_score(effect))
             for text, effect in ways
@@ -306,7 +290,7 @@ def _prune(frame: PageFrame, found: Survey) -> None:
     default = len(found.heads) - (found.curves["least"][0].breaks() if found.curves["least"] else 0)
     label = _("Heads to remove, least important first")
     count = frame.options.number("left", label, 1, len(found.heads), max(1, default))
-    sentence = _("Open the model without these {count} heads:").format(count=count)
+    sentence = _("Open the model without these {count} heads:", count=count)
     _open_without(frame, found.order[:count], sentence, "hs-without-heads")
 
 

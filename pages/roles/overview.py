@@ -12,20 +12,21 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figure, headgrid, task
+from pages.components.one_head import head_label, head_of
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.stored import stored
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.runtime.shared import SharedCache, identity, shared
 from pages.runtime.texts import plain_markdown
 from transformer.analysis.roles import Role, Roles, from_dict, roles
 from transformer.checkpoints.folder import HEADS
 from transformer.figures import roles as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
+from transformer.probing.importance import all_heads, name_of
 from transformer.probing.roles import sentences_of, word_list
 from transformer.texts import _
 from transformer.tracing.trace import KINDS
@@ -35,7 +36,7 @@ MEASURES = ("role", "confidence", "entropy", "distance")
 NEAR = 0.025  # to a simple fraction, which a headline may name instead
 
 
-JOBS: JobQueue[dict[str, Roles]] = JobQueue("roles of heads")
+JOBS: SharedCache[dict[str, Roles]] = SharedCache("roles of heads")
 
 
 def measured(model: Pretrained, progress: task.Progress = lambda done, total: True) -> dict[str, Roles]:
@@ -53,14 +54,6 @@ def shipped(model: Pretrained) -> dict[str, Roles] | None:
         data, config, pairs = json.loads(stored(model, HEADS)), model.config, pairs_of(model)
         return {kind: from_dict(kind, data[kind], (layers_of(config, kind), config.heads), pairs) for kind in KINDS}
     return None
-
-
-def kind_names() -> dict[str, str]:
-    return {
-        "encoder_self": _("Encoder self-attention"),
-        "decoder_self": _("Decoder self-attention"),
-        "cross": _("Cross-attention"),
-    }
 
 
 def kind_sides() -> dict[str, str]:
@@ -135,19 +128,16 @@ def draw(frame: PageFrame) -> None:
     found = shipped(model) or task.result(
         JOBS,
         (model.name, identity(model)),
-        _("Measure every head on {count} sentences").format(count=len(pairs)),
+        _("Measure every head on {count} sentences", count=len(pairs)),
         lambda progress: measured(model, progress),
         at_once=True,
     )
     if found is None:
-        with lead:
-            point(_("What does each head attend to most? Measure it on {count} sentences.").format(count=len(pairs)))
+        point(_("What does each head attend to most? Measure it on {count} sentences.", count=len(pairs)), lead)
         return
-    with lead:
-        point(_says(_counts(found)))
+    point(_says(_counts(found)), lead)
     about, grid, below = st.container(), st.container(), st.container()
-    names = measure_names()
-    colour = str(options.segment("colour", _("Colour by"), MEASURES, "role", names.__getitem__))
+    colour = options.labelled("colour", _("Colour by"), measure_names())
     with about:
         paragraph(
             _(
@@ -164,7 +154,7 @@ def draw(frame: PageFrame) -> None:
         _head(frame, found[kind], kind, layer, head)
         if colour == "role":
             paragraph(
-                _("Measured on {count} sentences.").format(count=len(pairs)),
+                _("Measured on {count} sentences.", count=len(pairs)),
                 _("“Broad”: no weight is above twice the even one."),
                 _("“–”: no role is clearly above what even weights, or always looking equally far away, would reach."),
                 quiet=True,
@@ -209,21 +199,14 @@ def _says(counts: Mapping[str, int]) -> str:
 
 def _chosen(frame: PageFrame, found: Mapping[str, Roles]) -> tuple[str, int, int]:
     """The chosen head, from 0: that of the link, or the one with the clearest role."""
-    config = frame.model.config
-    names = [
-        f"{kind}.{layer + 1}.{head + 1}"
-        for kind in KINDS
-        for layer in range(layers_of(config, kind))
-        for head in range(config.heads)
-    ]
+    names = [*map(name_of, all_heads(frame.model.config))]
 
     def clear(name: str) -> float:
-        kind, layer, head = name.split(".")
-        role = found[kind].role(int(layer) - 1, int(head) - 1)
+        kind, layer, head = head_of(name)
+        role = found[kind].role(layer, head)
         return (role.share - role.baseline) / (1 - role.baseline) if role else -1.0
 
-    kind, layer, head = str(frame.options.choice("head", names, max(names, key=clear))).split(".")
-    return kind, int(layer) - 1, int(head) - 1
+    return head_of(str(frame.options.choice("head", names, max(names, key=clear))))
 
 
 def _percent(share: float) -> str:
@@ -232,7 +215,7 @@ def _percent(share: float) -> str:
 
 def _cell(found: Roles, layer: int, head: int, colour: str, largest: float) -> dict[str, Any]:
     role = found.role(layer, head)
-    place = _("Layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+    place = _("Layer {layer}, head {head}", layer=layer + 1, head=head + 1)
     says = [place, _role_says(role), _number_says(found, layer, head)]
     if colour == "role":
         if role is None:
@@ -269,16 +252,7 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
     for kind in kinds:
         layers, heads = found[kind].confidence.shape
         cells = [[_cell(found[kind], row, head, colour, largest) for head in range(heads)] for row in range(layers)]
-        panels.append(
-            {
-                "kind": kind,
-                "title": kind_sides()[kind],
-                "corner": headgrid.corner(),
-                "rows": [str(layer + 1) for layer in range(layers)],
-                "columns": [str(head + 1) for head in range(heads)],
-                "cells": cells,
-            }
-        )
+        panels.append(headgrid.panel_of_heads(kind, kind_sides()[kind], cells, heads))
         for layer in range(layers):
             for head in range(heads):
                 role = found[kind].role(layer, head)
@@ -298,19 +272,18 @@ def _grid(frame: PageFrame, found: Mapping[str, Roles], colour: str, chosen: tup
         "roles_grid",
         _("What every head does: layers down, heads across"),
         panels,
-        keys,
-        (kinds.index(chosen[0]), *chosen[1:]),
-        lambda place: frame.options.report("head", f"{kinds[place[0]]}.{place[1] + 1}.{place[2] + 1}"),
         ["roles", frame.model.name, colour],
-        [_("What the heads of {model} do").format(model=frame.model.name), measure_meanings().get(colour, "")],
+        [_("What the heads of {model} do", model=frame.model.name), measure_meanings().get(colour, "")],
         rows,
+        keys=keys,
+        chosen=(kinds.index(chosen[0]), *chosen[1:]),
+        on_pick=lambda place: frame.options.report("head", f"{kinds[place[0]]}.{place[1] + 1}.{place[2] + 1}"),
     )
 
 
 def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:
     """The chosen head: all of its shares beside their baselines, its sentences, and its place among the others."""
-    text = _("{kind}, layer {layer}, head {head}").format(kind=kind_names()[kind], layer=layer + 1, head=head + 1)
-    st.html(f'<h2 class="hs-tr-title">{text}</h2>')
+    st.html(f'<h2 class="hs-tr-title">{head_label(name_of((kind, layer, head)))}</h2>')
     role = found.role(layer, head)
     meanings = role_meanings()
     rows = [
@@ -344,9 +317,9 @@ def _head(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> N
 def _sentence(frame: PageFrame, kind: str, layer: int, head: int, index: int, share: float) -> None:
     """A link that opens a sentence of the probe set with this head."""
     source, target = pairs_of(frame.model)[index]
-    page = next(page for page in frame.links if page.name == "heads")
     params = {"source": source, "target": target, "kind": kind, "layer": str(layer + 1), "head": str(head + 1)}
-    st.page_link(frame.links[page], label=f"{_percent(share)} · {plain_markdown(source)}", query_params=params)
+    label = f"{_percent(share)} · {plain_markdown(source)}"
+    st.page_link(frame.link_to("heads"), label=label, query_params=params)
 
 
 def _plane(frame: PageFrame, found: Roles, kind: str, layer: int, head: int) -> None:

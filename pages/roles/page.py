@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from pages.frame.frame import Content, PageFrame
-from pages.frame.messages import capital, message
+from pages.frame.frame import Content, Part
 from pages.roles import alignment, importance, overview, search
-from transformer.texts import _
-from transformer.tracing.finite import NotFiniteError
+from transformer.texts import N_
 
-
-def parts() -> dict[str, str]:
-    return {"roles": _("Roles"), "alignment": _("Alignment"), "importance": _("Importance"), "search": _("Search")}
-
-
-def draw(frame: PageFrame) -> None:
-    try:
-        {"roles": overview, "alignment": alignment, "importance": importance, "search": search}[frame.part].draw(frame)
-    except NotFiniteError as error:
-        message(capital(error) + ".", "error")
-
-
-CONTENT = Content(
-    draw,
-    parts,
-    tuple(dict.fromkeys((*overview.OPTIONS, *alignment.OPTIONS, *importance.OPTIONS, *search.OPTIONS))),
-    sentence=False,
-)
+PARTS = {
+    "roles": Part(N_("Roles"), overview.draw, overview.OPTIONS),
+    "alignment": Part(N_("Alignment"), alignment.draw, alignment.OPTIONS),
+    "importance": Part(N_("Importance"), importance.draw, importance.OPTIONS),
+    "search": Part(N_("Search"), search.draw, search.OPTIONS),
+}
+CONTENT = Content(table=PARTS, sentence=False)

@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
 from pages.components import task
+from pages.components.descriptions import stack_name
 from pages.components.file_field import file_field
+from pages.components.one_head import choose_head, kind_names
 from pages.components.probing import pairs_of
 from pages.components.sentences import paragraph, point
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
-from pages.frame.state import current_state, store_state
-from pages.roles.overview import kind_names
-from pages.runtime.job import JobQueue
-from pages.runtime.shared import identity, shared
+from pages.frame.state import add_notices
+from pages.runtime.session import reported
+from pages.runtime.shared import SharedCache, identity, shared
 from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
@@ -48,7 +49,7 @@ OWN, FILE = "roles_own_text", "roles_file"
 SHOWN = 12  # examples
 MOST_CHARACTERS = MOST_LINES * LONGEST // 5
 Result = tuple[tuple[Pair, ...], Found]
-JOBS: JobQueue[Result] = JobQueue("searches of texts")
+JOBS: SharedCache[Result] = SharedCache("searches of texts")
 
 
 @dataclass(frozen=True)
@@ -100,37 +101,32 @@ def in_probe_set(model: Pretrained, question: Question) -> Found:
 def draw(frame: PageFrame) -> None:
     head = st.container()
     names = {"head": _("A head"), "neuron": _("A neuron")}
-    what = str(frame.options.segment("what", _("Search"), ("head", "neuron"), "head", names.__getitem__))
+    what = frame.options.labelled("what", _("Search"), names)
     question = _head_question(frame) if what == "head" else _neuron_question(frame)
     with frame.options.panel("own", _("Search a text of your own")):
-        label = _("One sentence a line, at most {count}; a translation may follow after a tab").format(
-            count=f"{MOST_LINES:,}"
-        )
+        label = _("One sentence a line, at most {count}; a translation may follow after a tab", count=f"{MOST_LINES:,}")
         own = st.text_area(label, key=OWN, height=160, max_chars=MOST_CHARACTERS)
-        label = _("Search a text file of up to {count} lines").format(count=f"{MOST_LINES:,}")
+        label = _("Search a text file of up to {count} lines", count=f"{MOST_LINES:,}")
         file_field(FILE, label, ".txt,.tsv", _file_chosen)
     if own.strip():
         result = _in_text(frame.model, question, own)
     else:
         pairs = pairs_of(frame.model)
         if not pairs:
-            with head:
-                point(_("Type a text of your own to search: there is no probe set for this model's languages."))
+            point(_("Type a text of your own to search: there is no probe set for this model's languages."), head)
             return
         result = (pairs, in_probe_set(frame.model, question))
     if result is None:
-        with head:
-            point(_("Where does this head, or this neuron, find something? Search a whole text."))
+        point(_("Where does this head, or this neuron, find something? Search a whole text."), head)
         return
-    with head:
-        point(_says(question, *result))
+    point(_says(question, *result), head)
     _shown(frame, question, *result)
 
 
 def _file_chosen() -> None:
     """Callback: put the text of a file into the field, or say why not and leave the field as it is."""
     try:
-        file = read_file((st.session_state.get(FILE) or {}).get("file"))
+        file = read_file(reported(FILE, "file"))
         if file is None:
             return
         try:
@@ -147,67 +143,37 @@ def _file_chosen() -> None:
                 most=MOST_CHARACTERS,
             )
     except (FileError, SearchError) as error:
-        _notice(_("The file cannot be searched: {error}.").format(error=error))
+        add_notices(_("The file cannot be searched: {error}.", error=error))
         return
     st.session_state[OWN] = "\n".join(lines)
 
 
-def _notice(sentence: str) -> None:
-    state = current_state()
-    if state is not None:
-        store_state(replace(state, notices=(*state.notices, sentence)))
-
-
 def _head_question(frame: PageFrame) -> Question:
-    config, options = frame.model.config, frame.options
-    names = [
-        f"{kind}.{layer + 1}.{head + 1}"
-        for kind in KINDS
-        for layer in range(layers_of(config, kind))
-        for head in range(config.heads)
-    ]
-    kinds = kind_names()
-
-    def shown(name: str) -> str:
-        kind, layer, head = name.split(".")
-        return _("{kind}, layer {layer}, head {head}").format(kind=kinds[kind], layer=layer, head=head)
-
+    options = frame.options
     first, second, third = st.columns([2, 1, 1], vertical_alignment="bottom")
     with first:
-        last = [name for name in names if name.startswith("cross")]
-        chosen = str(options.choose("head", _("Head"), names, (last or names)[-1], shown))
-    with second:
-        least = options.fraction("least", _("Weight of at least"), 0.01, 1.0, 0.5, 0.05, "%.2f")
-    kind, layer, head = chosen.split(".")
+        head = choose_head(options, "head", frame.model.config)
+    least = options.at(second).fraction("least", _("Weight of at least"), 0.01, 1.0, 0.5, 0.05, "%.2f")
     reading = READINGS[0]
     with third:
-        if kind != "encoder_self":
+        if head[0] != "encoder_self":
             readings = {"predicted": _("token predicted"), "fed": _("token fed in")}
             label = _("A decoder row is read by the")
             reading = str(options.choose("row_reading", label, READINGS, READINGS[0], readings.__getitem__))
     left, right = st.columns(2)
-    with left:
-        start = options.text("from", _("From the word (a row; walk*: any ending; empty: any)"), 40)
-    with right:
-        end = options.text("to", _("To the word (a column; walk*: any ending; empty: any)"), 40)
-    return Question("head", (kind, int(layer) - 1, int(head) - 1), least, start, end, reading)
+    start = options.at(left).text("from", _("From the word (a row; walk*: any ending; empty: any)"), 40)
+    end = options.at(right).text("to", _("To the word (a column; walk*: any ending; empty: any)"), 40)
+    return Question("head", head, least, start, end, reading)
 
 
 def _neuron_question(frame: PageFrame) -> Question:
     config, options = frame.model.config, frame.options
     columns = st.columns(5, vertical_alignment="bottom")
-    stacks = {"encoder": _("encoder"), "decoder": _("decoder")}
-    with columns[0]:
-        stack = str(options.choose("stack", _("Stack"), STACKS, STACKS[0], stacks.__getitem__))
-    with columns[1]:
-        most = config.encoder_layers if stack == "encoder" else config.decoder_layers
-        layer = options.number("layer", _("Layer"), 1, max(1, most), 1)
-    with columns[2]:
-        neuron = options.number("neuron", _("Neuron"), 1, config.d_ff, 1)
-    with columns[3]:
-        fires = options.fraction("fires", _("Activation of at least"), 0.0, 1000.0, 0.5, 0.1, "%.1f")
-    with columns[4]:
-        start = options.text("from", _("On the word (walk*: any ending; empty: any)"), 40)
+    stack = str(options.at(columns[0]).choose("stack", _("Stack"), STACKS, STACKS[0], stack_name))
+    layer = options.at(columns[1]).number("layer", _("Layer"), 1, max(1, layers_of(config, stack)), 1)
+    neuron = options.at(columns[2]).number("neuron", _("Neuron"), 1, config.d_ff, 1)
+    fires = options.at(columns[3]).fraction("fires", _("Activation of at least"), 0.0, 1000.0, 0.5, 0.1, "%.1f")
+    start = options.at(columns[4]).text("from", _("On the word (walk*: any ending; empty: any)"), 40)
     return Question("neuron", (stack, layer - 1, neuron - 1), fires, start, "", READINGS[0])
 
 
@@ -230,7 +196,7 @@ def _searched(
 ) -> Result | None:
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
     lines = sum(map(bool, map(str.strip, lines_of(text))))
-    label = _("Search {count} lines").format(count=f"{lines:,}")
+    label = _("Search {count} lines", count=f"{lines:,}")
     return task.result(JOBS, (model.name, identity(model), question, digest), label, work)
 
 
@@ -241,12 +207,11 @@ def _says(question: Question, pairs: tuple[Pair, ...], found: Found) -> str:
         "number": number + 1, "least": f"{question.least:g}",
     }  # fmt: skip
     if question.what == "neuron":
-        stacks = {"encoder": _("encoder"), "decoder": _("decoder")}
         text = _(
             "Neuron {number} of {stack} layer {layer} is at least {least} on {count} of {rows} tokens in {sentences} "
             "sentences."
         )
-        return text.format(**values, stack=stacks[name])
+        return text.format(**values, stack=stack_name(name))
     text = _(
         "{kind}, layer {layer}, head {number}, has {count} weights of at least {least} in {rows} rows of {sentences} "
         "sentences."
@@ -278,11 +243,11 @@ def _link(frame: PageFrame, question: Question, pair: Pair, hit: Hit) -> None:
     words = " → ".join(word or "–" for word in hit.words if word or question.what == "head")
     text = plain_markdown(f"{hit.value:.2f} · {words} · {source}")
     if question.what == "neuron":
-        page = next(page for page in frame.links if page.name == "feedforward")
+        page = "feedforward"
         params = {"part": "neurons", "stack": name, "layer": str(layer + 1), "token": str(hit.row + 1),
                   "neuron": str(number + 1)}  # fmt: skip
     else:
-        page = next(page for page in frame.links if page.name == "heads")
+        page = "heads"
         cell = f"{hit.row + 1},{(hit.column or 0) + 1}"
         params = {"kind": name, "layer": str(layer + 1), "head": str(number + 1), "cell": cell}
-    st.page_link(frame.links[page], label=text, query_params={"source": source, "target": target, **params})
+    st.page_link(frame.link_to(page), label=text, query_params={"source": source, "target": target, **params})

@@ -19,22 +19,18 @@ from pages.runtime.streamlit import session_id
 from transformer.cancellation import Stopped
 from transformer.texts import UserError, reader_language, use_language
 
-Value = TypeVar("Value")
 POLL = 0.5  # seconds between two updates of a page
 MOST_WAITING = 20
-JOB_QUEUE = TurnQueue(1)  # of the jobs of all kinds
+JOB_QUEUE = TurnQueue(1)  # of the jobs of all kinds, which runs one
 
 
 class BusyError(UserError):
     """Too many jobs wait."""
 
 
-class JobQueue(SharedCache[Value]):
-    """The results of a kind of job, for all viewers. The jobs of all kinds wait in one queue, which runs one."""
-
-
 class BackgroundJob:
-    """One measurement in its own thread, which never calls Streamlit; pages read these fields.
+    """One measurement in its own thread, which never calls Streamlit; pages read these fields. Its result is kept in
+    `jobs`, for all viewers.
 
     stage: "waiting", "running", "done", "stopped" or "failed". error: the message of an error; for errors of the
     classes in `known`, which a person can correct, without the name of the class. patience: seconds without a call of
@@ -47,7 +43,7 @@ class BackgroundJob:
 
     known: tuple[type[Exception], ...] = ()
 
-    def __init__(self, jobs: JobQueue, name: str, patience: float) -> None:
+    def __init__(self, jobs: SharedCache, name: str, patience: float) -> None:
         self.stage, self.error = "waiting", ""
         self._language = reader_language()
         self._jobs, self._patience = jobs, patience

@@ -48,8 +48,8 @@ def heads_of(text: str, config: ModelConfig) -> tuple[Head, ...]:
 
 def _title(model: Pretrained, heads: Sequence[Head]) -> str:
     if len(heads) == 1:
-        return _("{model} without {head}").format(model=model.name, head=name_of(heads[0]))
-    return _("{model} without {count} heads").format(model=model.name, count=len(heads))
+        return _("{model} without {head}", model=model.name, head=name_of(heads[0]))
+    return _("{model} without {count} heads", model=model.name, count=len(heads))
 
 
 def pruned(model: Pretrained, text: str) -> Pretrained:

@@ -6,6 +6,7 @@ leave with it. Values of widgets stay in `st.session_state`, where Streamlit kee
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -21,3 +22,16 @@ def from_session(kind: type[Kept]) -> Kept:
         objects[kind] = kind()
     found: Kept = objects[kind]
     return found
+
+
+def reported(key: str, name: str) -> Any:
+    """What the component of this key reports under a name; None before it does."""
+    found = st.session_state.get(key)
+    return found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
+
+
+def reported_since(revision: int, key: str, name: str) -> Mapping[str, Any]:
+    """The values that it reports under a name; none if they are older than Python's last change, which made this
+    revision."""
+    values = reported(key, name)
+    return values if isinstance(values, Mapping) and values.get("revision") == revision else {}

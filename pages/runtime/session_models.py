@@ -180,11 +180,11 @@ def title(name: str) -> str:
     """The name for readers: "en-de: English → German", "en-de without 12 heads"."""
     if (languages := cache.languages_of(name) or UNNAMED) != UNNAMED:
         source, target = map(translate, languages)
-        return _("{name}: {source} → {target}").format(name=name, source=source, target=target)
+        return _("{name}: {source} → {target}", name=name, source=source, target=target)
     try:
         if base_name(name) != name and whole_name(name) == name:
             source, target = load(name).languages
-            return _("{name}: {source} → {target}").format(name=base_name(name), source=source, target=target)
+            return _("{name}: {source} → {target}", name=base_name(name), source=source, target=target)
         return name if whole_name(name) == name else load(name).name
     except CheckpointError:
         return name[:LONGEST]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-
-from transformer.texts import translate
 
 # What starts markup in Streamlit's Markdown: emphasis, code, links and images, HTML and entities, formulas, its own
 # directives (:red[...], :material/...:, :smile:), addresses; lists and headings at the start of a line. Nothing else,
@@ -27,8 +24,3 @@ def plain_markdown(text: str) -> str:
     and lines are joined."""
     parted = _REPLACED.sub("\u2060", " ".join(text.split()))  # a word joiner has no width
     return _MARKDOWN.sub(lambda sign: "\\" + sign[0], parted)
-
-
-def translated(labels: Mapping[str, str]) -> dict[str, str]:
-    """The labels of a figure, which its module marks with `N_`, in the reader's language."""
-    return {name: translate(text) for name, text in labels.items()}

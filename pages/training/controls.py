@@ -11,8 +11,9 @@ from pages.components.sentences import paragraph
 from pages.frame.frame import switch_checkpoint
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.frame.state import current_state
+from pages.frame.state import add_notices, current_state
 from pages.runtime import session_models
+from pages.runtime.session import reported
 from pages.runtime.streamlit import session_id, viewer_network
 from pages.runtime.texts import plain_markdown
 from pages.training import runs
@@ -31,19 +32,19 @@ UPDATE_EVERY = timedelta(seconds=5)  # between two updates of how many train
 def _loaded() -> None:
     """Callback: open a zip that a person loaded, or say why not. It is a callback so that the checkpoint menu has the
     model."""
-    state, reported = current_state(), st.session_state.get(FILE)
-    if state is None or reported is None:
+    state = current_state()
+    if state is None:
         return
     try:
-        file = read_file(reported.get("file"))
+        file = read_file(reported(FILE, "file"))
         if file is None:
             return
         name, messages = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
     except (FileError, session_models.CheckpointError) as error:
-        runs.notice(_("The file cannot be loaded: {error}.").format(error=error))
+        add_notices(_("The file cannot be loaded: {error}.", error=error))
         return
     switch_checkpoint(name)
-    runs.notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
+    add_notices(_("Loaded: {name}. It is open now on every page, for this session only.", name=name), *messages)
 
 
 def train_buttons(options: Options, chosen: Chosen) -> bool:
@@ -59,7 +60,7 @@ def train_buttons(options: Options, chosen: Chosen) -> bool:
             _open_live(options)
         reference = _untrained_reference(chosen)
         if reference is not None and experiment is not None:
-            label = _("Train both: {other} and this one").format(other=title(reference))
+            label = _("Train both: {other} and this one", other=title(reference))
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
                 messages = [*runs.train(reference, first=True), *runs.train(experiment)]
                 _open_live(options)
@@ -90,11 +91,11 @@ def _untrained_reference(chosen: Chosen) -> Experiment | None:
 def _show_live(options: Options) -> bool:
     """Whether live runs are shown; a choice where there are any."""
     count = len(runs.watched())
-    labels = {"recorded": _("Recorded run"), "live": _("Live runs: {count}").format(count=count)}
+    labels = {"recorded": _("Recorded run"), "live": _("Live runs: {count}", count=count)}
     if not count:
         options.choice("show", list(labels), "recorded")
         return False
-    return options.segment("show", _("Runs"), list(labels), "recorded", labels.__getitem__, hidden=True) == "live"
+    return options.labelled("show", _("Runs"), labels, hidden=True) == "live"
 
 
 @st.fragment(run_every=UPDATE_EVERY)
@@ -114,7 +115,7 @@ def cost(experiment: Experiment) -> None:
     minutes = round((wait or 0) / 60)
     what = summary(experiment)
     paragraph(
-        _("Trained live: {what}; at most {seconds:g} s of computing time.").format(what=what, seconds=queue.seconds),
+        _("Trained live: {what}; at most {seconds:g} s of computing time.", what=what, seconds=queue.seconds),
         line.format(running=queue.running, most=queue.most, waiting=queue.waiting, minutes=minutes),
         quiet=True,
     )

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame.messages import capital, message
-from pages.frame.options import Options
+from pages.frame.options import Options, show_value
 from pages.runtime.session import from_session
 from transformer.live_training import presets
 from transformer.live_training.descriptions import differences_words
@@ -106,12 +106,9 @@ def _typed() -> None:
 def _pairs() -> str:
     """The field for a person's own pairs; typed text stays, whatever happens to it."""
     typed = from_session(TypedPairs).text
-    if st.session_state.get(PAIRS) != typed:
-        st.session_state[PAIRS] = typed
+    show_value(PAIRS, typed)
     text = st.text_area(
-        _("Your pairs, up to {most:,}: one on each line, the input, then a tab or a comma, then the answer").format(
-            most=MOST
-        ),
+        _("Your pairs, up to {most:,}: one on each line, the input, then a tab or a comma, then the answer", most=MOST),
         key=PAIRS,
         on_change=_typed,
         height=120,

@@ -8,6 +8,7 @@ from dataclasses import asdict
 import streamlit as st
 
 from pages.components.checkpoint_zip import download_button
+from pages.components.live_picture import for_browser
 from pages.frame.frame import OPEN_MODEL, Links, PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
@@ -23,7 +24,6 @@ from transformer.live_training.recipe import recipe_files
 from transformer.live_training.recordings import RecordedRun
 from transformer.texts import _
 from transformer.view.bundle import script, style
-from transformer.view.languages import browser_texts
 from transformer.view.training_messages import LAST, PLACE_CHOICES, Place, ViewerMessage, read_message
 from transformer.view.training_pack import first_place, training_pack
 
@@ -69,7 +69,7 @@ def _place(options: Options, shown: Sequence[LiveRun | RecordedRun], reported: P
 
 
 @st.fragment
-def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ...]) -> None:
+def draw(frame: PageFrame, preset: str, live: bool) -> None:
     """The picture and its data. Every answer to the browser reruns only this fragment."""
     reported = _picture(key=KEY, on_ask_change=lambda: None, on_command_change=lambda: None)
     shown = runs.shown(preset, live)
@@ -91,15 +91,14 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
         "labels": labels,
         "waiting": training_queue.shared().waiting,
         "watched": [entry.run.id for entry in runs.watched() if not runs.steers(entry)],
-        "big": frame.state.view.big,
         "findings": rows(shown, names),
         "place": asdict(place),
         "scene": scene,
         "preset": presets.label(preset),
-        "texts": browser_texts("training"),
+        **for_browser("training"),
     }
     if asked.place is not None:  # the frame writes the address at the end of a whole run only
-        frame.write_address(names_in_link)
+        frame.write_address()
     with st.container(key="hs-feeds"):
         _feed(
             key="training_feed",
@@ -114,7 +113,7 @@ def draw(frame: PageFrame, preset: str, live: bool, names_in_link: tuple[str, ..
 def _ended_buttons(watched: Watched, name: str, links: Links) -> None:
     """The buttons of a run that has ended."""
     if watched.error:
-        message(_("The model of {run} cannot be opened: {error}.").format(run=name, error=watched.error), "error")
+        message(_("The model of {run} cannot be opened: {error}.", run=name, error=watched.error), "error")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"hs-after-{watched.run.id}"):
         data = watched.run.result if not watched.error else None
         text = _("**{run}**, open in") if data is not None else "**{run}**"

@@ -12,8 +12,6 @@ from transformer.live_training import training_queue
 from transformer.live_training.finding_texts import headline
 from transformer.texts import _
 
-OPTIONS = (*form.OPTIONS, *live.OPTIONS)
-
 
 def draw(frame: PageFrame) -> None:
     keep_own()  # the runs of this session
@@ -25,10 +23,9 @@ def draw(frame: PageFrame) -> None:
     with top:
         head = st.container()
         show_live = controls.train_buttons(frame.options, chosen)
-    with head:
-        point("" if show_live else headline(chosen.preset))
+    point("" if show_live else headline(chosen.preset), head)
     with picture:
-        live.draw(frame, chosen.preset, show_live, CONTENT.names)
+        live.draw(frame, chosen.preset, show_live)
     with details:
         if chosen.experiment is not None and training_queue.shared().most > 0:
             controls.cost(chosen.experiment)
@@ -37,4 +34,4 @@ def draw(frame: PageFrame) -> None:
             controls.about()
 
 
-CONTENT = Content(draw, options=OPTIONS, sentence=False)
+CONTENT = Content(draw, page_options=(*form.OPTIONS, *live.OPTIONS), sentence=False)

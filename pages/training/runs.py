@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pages.frame import room
 from pages.frame.frame import on_every_run, on_open_model
-from pages.frame.state import current_state, store_state
+from pages.frame.state import add_notices, current_state
 from pages.runtime import session_models
 from pages.runtime.memory import weigh
 from pages.runtime.session import from_session
@@ -94,7 +94,7 @@ def names(runs: Sequence[LiveRun | RecordedRun]) -> list[str]:
         return recorded_names(recorded)
     found = labels([run.experiment for run in runs])
     return [
-        _("{run} (recorded)").format(run=name) if isinstance(run, RecordedRun) else name
+        _("{run} (recorded)", run=name) if isinstance(run, RecordedRun) else name
         for run, name in zip(runs, found, strict=True)
     ]
 
@@ -128,7 +128,7 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
     if len(runs) >= MOST:
         ended = [entry for entry in runs[1:] + runs[:1] if entry.run.ended]  # the first run is removed last
         if not ended:
-            return [_("You already have {most} runs that train or wait. Stop or remove one first.").format(most=MOST)]
+            return [_("You already have {most} runs that train or wait. Stop or remove one first.", most=MOST)]
         sentence = _(
             "{run} was removed, because at most {most} runs are shown. Its model stays in the checkpoint menu."
         )
@@ -191,13 +191,6 @@ def remove(watched_run: Watched) -> None:
     watched().remove(watched_run)
 
 
-def notice(*sentences: str) -> None:
-    """Show sentences once, above the page that is open."""
-    state = current_state()
-    if state is not None and sentences:
-        store_state(replace(state, notices=(*state.notices, *sentences)))
-
-
 def _is_kept(audience: Audience) -> bool:
     """Weigh what its run has recorded so far. False: the run had to go."""
     counted = len(audience.run.frames), audience.run.ended
@@ -211,18 +204,18 @@ def collect() -> None:
     """Add the models of ended runs to the session, with a notice for each model removed for them."""
     for entry in [entry for entry in watched() if not _is_kept(entry.audience)]:
         watched().remove(entry)
-        notice(_("A run was removed: the server needed its memory. Its model stays in the checkpoint menu."))
+        add_notices(_("A run was removed: the server needed its memory. Its model stays in the checkpoint menu."))
     for entry in watched():
         run = entry.run
         if not run.ended or run.result is None or entry.name or entry.error:
             continue
         name = title(run.experiment)
         if run.reason != "steps":  # it ended early
-            name = _("{title}, {step} steps").format(title=name, step=run.step)
+            name = _("{title}, {step} steps", title=name, step=run.step)
         state = current_state()
         try:
             entry.name, dropped = session_models.add(name, run.result, state.checkpoint if state is not None else "")
-            notice(*dropped)
+            add_notices(*dropped)
         except CheckpointError as error:
             entry.error = str(error)
 

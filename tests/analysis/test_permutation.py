@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.support.build import tiny_pretrained
+from tests.support.figures import in_theme
 from transformer.analysis.permutation import equivariance, permutation
 from transformer.figures.permutation import permutation_deviations
 from transformer.interventions.sets import Interventions, Reposition
@@ -75,7 +76,7 @@ def test_another_sentence_is_refused() -> None:
 
 def test_the_figure_draws_every_deviation() -> None:
     for theme in ("light", "dark"):
-        size, with_, without = permutation_deviations([2.0, 3.0], [1e-7, 0.0], [1.0, 1.1], theme=theme).data
+        size, with_, without = in_theme(permutation_deviations, theme)([2.0, 3.0], [1e-7, 0.0], [1.0, 1.1]).data
         assert list(size.y) == [1.0, 1.1] and list(with_.y) == [2.0, 3.0]
         assert list(without.y) == [1e-7, 1e-9] and list(without.customdata) == [1e-7, 0.0]
         assert list(size.x) == [1, 2]

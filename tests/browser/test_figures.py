@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.browser.explorer_page import params_of
 from tests.browser.navigation import opened_at, saved, sized_page
 from tests.browser.stillness import still
+from tests.support.figures import colour_in
 from transformer.analysis.lens import logit_lens
 from transformer.figures.style import INK, PALETTE, PAPER
 from transformer.inference.pretrained import Pretrained
@@ -69,7 +70,7 @@ def test_heatmaps_lines_and_axes_follow_the_theme_to_dark_and_back(context: Brow
         "[box._fullLayout.xaxis.tickfont.color, box._fullLayout.yaxis.gridcolor, ...box._fullData.flatMap(t => "
         "t.type === 'heatmap' ? t.colorscale.map(pair => pair[1]) : t.line?.color ?? [])])"
     )
-    colours = {scheme: {colour[scheme] for colour in PALETTE} for scheme in ("light", "dark")}
+    colours = {scheme: {colour_in(scheme, colour) for colour in PALETTE} for scheme in ("light", "dark")}
     for part, path in (("lens", "embeddings"), ("order", "positions")):
         page = opened(context, server, path, part=part)
         for scheme, other in (("light", "dark"), ("dark", "light"), ("light", "dark")):
@@ -78,7 +79,8 @@ def test_heatmaps_lines_and_axes_follow_the_theme_to_dark_and_back(context: Brow
                 f"() => {{ const all = ({read})(); "
                 f"return all.length && all.every(colour => !{list(colours[other])}.includes(colour)); }}"
             )
-            assert INK[scheme] in page.evaluate(read) and (part == "order" or PAPER[scheme] in page.evaluate(read))
+            ink, paper = (colour_in(scheme, colour) for colour in (INK, PAPER))
+            assert ink in page.evaluate(read) and (part == "order" or paper in page.evaluate(read))
 
 
 def test_a_slider_moves_the_tokens_without_the_server_and_the_link_follows(

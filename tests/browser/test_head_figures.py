@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext
 from tests.browser import canvas
 from tests.browser.modules import open_modules
 from tests.browser.navigation import sized_page
+from tests.support.figures import colour_in
 from transformer.figures.attention import HUES, head_grid, head_map, palette
 from transformer.figures.style import INK, PAPER
 from transformer.inference.pretrained import Pretrained
@@ -38,7 +39,7 @@ def test_the_colours_are_computed_as_in_the_browser(context: BrowserContext) -> 
     open_modules(page, "core/colour.js")
     for theme in THEMES:
         for kind in HUES:
-            drawn = page.evaluate(RAMP, [PAPER[theme], INK[theme], kind])
+            drawn = page.evaluate(RAMP, [colour_in(theme, PAPER), colour_in(theme, INK), kind])
             assert drawn == palette(kind, theme), (theme, kind)
 
 

@@ -6,8 +6,9 @@ import importlib
 import json
 import pkgutil
 import re
+from collections.abc import Iterator, Mapping
 from functools import partial
-from inspect import getmembers, isfunction, signature
+from inspect import getmembers, isfunction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.support.build import tiny_pretrained
+from tests.support.figures import colour_in
 from transformer import figures
 from transformer.figures import (
     attention,
@@ -40,6 +42,7 @@ from transformer.figures import (
 )
 from transformer.figures.drawing import Drawing, drawing
 from transformer.figures.style import PALETTE
+from transformer.texts import Language, in_language
 
 # Names of models, tokens and layers are handed over marked with ¤, as translated labels are below.
 TOKENS = ("¤the", "¤<b>x</b>", "¤the", "¤</s>")
@@ -48,7 +51,22 @@ KINDS = {kind: f"¤{kind}" for kind in complexity.STROKES}
 COUNTS = {kind: [1, 2, 3] for kind in complexity.STROKES}
 SIZES = {"n": 12, "d": 256, "kernel": 3, "window": 5}
 BOTH = {"encoder": np.array([1, 0]), "decoder": np.array([2, 3])}
-LITERAL = {"f(z)", "GELU", "swish", "ReLU"}  # the same in every language
+# Words of formulas, which are the same in every language.
+FORMULA = {"softmax", "tanh", "cos", "sin", "model", "LayerNorm", "Sublayer", "ReLU", "GELU", "swish", "source"}
+MARKUP, WORD = re.compile("<[^>]*>"), re.compile("[A-Za-z]{3,}")
+
+
+class Marked(Mapping[str, str]):
+    """Translations that mark every text."""
+
+    def __getitem__(self, text: str) -> str:
+        return f"¤{text}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 def ramp(*shape: int) -> np.ndarray:
@@ -136,7 +154,7 @@ def test_the_list_has_every_figure() -> None:
     for module in pkgutil.iter_modules(figures.__path__, "transformer.figures."):
         for name, function in getmembers(importlib.import_module(module.name), isfunction):
             own = function.__module__ == module.name and not name.startswith("_")
-            if own and {"theme", "texts"} <= set(signature(function).parameters):
+            if own and hasattr(function, "__wrapped__"):
                 there.add(function)
     assert there == {make.func for make in FIGURES}
 
@@ -154,27 +172,26 @@ def texts_of(figure: go.Figure) -> list[str]:
 
 @pytest.mark.parametrize("make", FIGURES, ids=lambda make: make.func.__name__)
 def test_every_figure_has_its_texts_in_both_themes_and_any_language(make: partial[go.Figure]) -> None:
-    labels = signature(make.func).parameters["texts"].default
-    for theme in ("light", "dark"):
+    for theme, other in (("light", "dark"), ("dark", "light")):
         figure = make(theme=theme)
         sent = drawing(make.func)(*make.args, **make.keywords, theme=theme).to_json()
         assert json.loads(sent) == json.loads(figure.to_json())  # what plotly checked is what pages send
         layout: Any = json.loads(figure.to_json())["layout"]
         assert layout["title"]["text"] and layout["title"]["subtitle"]["text"] and layout["font"]["size"] >= 15
-        assert layout["meta"]["palette"][theme][: len(PALETTE)] == [colour[theme] for colour in PALETTE]
+        assert layout["meta"]["palette"][theme][: len(PALETTE)] == [colour_in(theme, colour) for colour in PALETTE]
         assert all("hovertemplate" in trace or trace.hoverinfo == "skip" for trace in figure.data)
         assert all(
             trace.line.width in (None, 0) or trace.line.width >= 1.5 for trace in figure.select_traces("scatter")
         )
         drawn = json.loads(figure.update_layout(meta=None).to_json())
         shown = json.dumps([drawn["data"], drawn["layout"]])
+        assert not [colour for colour in PALETTE if f'"{colour_in(other, colour)}"' in shown]
         assert not re.search("<b>x|<i>mine", shown)  # a token or a name of a model never becomes markup
-    placeholders = {key: " ".join(re.findall(r"\{\w+\}", text)) for key, text in labels.items()}
-    figure = make(texts={key: f"¤{key} {named}" for key, named in placeholders.items()})
+    with in_language(Language("zz", Marked())):
+        figure = make()
     texts, measured = texts_of(figure), figure.layout.xaxis.showticklabels is not False
-    assert len(texts) >= 2 + measured and not [
-        text for text in texts if text not in LITERAL and ("¤" not in text or "{" in text)
-    ]
+    assert len(texts) >= 2 + measured and not [text for text in texts if "{" in text]
+    assert not [text for text in texts if "¤" not in text and set(WORD.findall(MARKUP.sub(" ", text))) - FORMULA]
 
 
 def test_a_drawing_is_written_as_plotly_writes_it() -> None:

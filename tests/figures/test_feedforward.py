@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.figures import in_theme
 from transformer.analysis.activations import ACTIVE, nonlinearity
 from transformer.figures import feedforward, single_neurons
-from transformer.figures.style import BLUE, INK, ORANGE
+from transformer.figures.style import BLUE, DARK, INK, ORANGE
 
 
 @pytest.mark.parametrize(("kind", "word"), [("relu", "max(0, "), ("gelu", "GELU("), ("swish", "swish(")])
@@ -18,7 +19,7 @@ def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(
     assert list(bars.y) == [3.0, 2.0, 0.5] and list(marks.y) == [1.5, 4.0, 0.25] and marks.mode == "markers"
     assert list(figure.layout.xaxis.ticktext) == ["8", "1", "1,024"] == list(bars.customdata)
     assert bars.marker.opacity[1] == 1 and max(bars.marker.opacity[0], bars.marker.opacity[2]) < 1
-    assert (bars.marker.color, marks.marker.color) == (ORANGE["light"], INK["light"])
+    assert (bars.marker.color, marks.marker.color) == (ORANGE, INK)
     assert figure.layout.yaxis.range[0] == 0 and figure.layout.yaxis.range[1] > 4
     assert "“&lt;b&gt;”" in figure.layout.title.text
     assert "equation 2" in figure.layout.title.subtitle.text and word in figure.layout.title.subtitle.text
@@ -32,10 +33,10 @@ def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(
 def test_the_vocabulary_keeps_signs_and_shows_markup_as_text() -> None:
     scores, deviations = np.array([0.5, 0.25, -0.75]), np.array([4.0, 2.0, -6.0])
     labels, pieces = ["<i>", "b", "b"], ["▁<i>", "▁b", "b"]
-    figure = single_neurons.vocabulary(labels, pieces, scores, deviations, 41, "encoder", theme="dark")
+    figure = in_theme(single_neurons.vocabulary)(labels, pieces, scores, deviations, 41, "encoder")
     (bars,) = figure.data
     assert list(bars.x) == [0.5, 0.25, -0.75]
-    assert list(bars.marker.color) == [BLUE["dark"], BLUE["dark"], INK["dark"]]
+    assert list(bars.marker.color) == [DARK[BLUE], DARK[BLUE], DARK[INK]]
     assert list(figure.layout.yaxis.ticktext) == ["&lt;i&gt;", "b", "b"]
     assert list(bars.text) == ["+0.50", "+0.25", "−0.75"]  # a minus as long as the plus
     expected = [["▁&lt;i&gt;", "+0.500", "+4.0"], ["▁b", "+0.250", "+2.0"], ["b", "−0.750", "−6.0"]]
@@ -71,10 +72,7 @@ def test_the_models_own_function_is_bold(kind: str) -> None:
     assert first.name.endswith(", this model") and not second.name.endswith(", this model")
     assert {first.name.split(",")[0], second.name, third.name} == set(feedforward.NAMES.values())
     assert len({first.line.dash, second.line.dash, third.line.dash}) == 3
-    assert first.line.width > second.line.width and (first.line.color, second.line.color) == (
-        BLUE["light"],
-        INK["light"],
-    )
+    assert first.line.width > second.line.width and (first.line.color, second.line.color) == (BLUE, INK)
     assert (first.yaxis, derivative.yaxis, rug.yaxis) == ("y", "y2", "y3") and first.line.dash == "solid"
     assert list(rug.x) == [-1.5, -0.5, 1.0] and rug.name == "3 of 1,280 pre-activations"
     assert "equation 2" in figure.layout.title.subtitle.text

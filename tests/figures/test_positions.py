@@ -11,9 +11,10 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from tests.support.figures import in_theme
 from transformer.figures import learned_positions as learned
 from transformer.figures import positions as figures
-from transformer.figures.style import GREY, INK, TEAL, diverging, ramp
+from transformer.figures.style import DARK, GREY, INK, TEAL, diverging, ramp
 from transformer.model.positions import sinusoidal
 
 LENGTH, D_MODEL = 50, 34
@@ -37,8 +38,8 @@ def test_of_many_positions_a_curve_has_no_dots_and_a_column_no_rings() -> None:
 
 def test_products_below_0_have_a_scale_of_two_colours() -> None:
     for products, ends, scale in (
-        (PRODUCTS, (0, None, D_MODEL / 2), ramp(TEAL, "light")),
-        (-PRODUCTS, (-D_MODEL / 2, 0, D_MODEL / 2), diverging("light")),
+        (PRODUCTS, (0, None, D_MODEL / 2), ramp(TEAL)),
+        (-PRODUCTS, (-D_MODEL / 2, 0, D_MODEL / 2), diverging()),
     ):
         (cells,) = figures.product_matrix(products, 4, D_MODEL / 2).data
         assert (cells.zmin, cells.zmid, cells.zmax) == ends and [list(stop) for stop in cells.colorscale] == scale
@@ -73,14 +74,14 @@ def test_two_tables_have_one_scale_and_a_line_where_training_ended() -> None:
 
 @pytest.mark.parametrize(("make", "last"), [(learned.row_norms, 16.5), (learned.neighbour_cosines, 15.5)])
 def test_rows_of_tables_and_the_trained_range(make: Callable[..., go.Figure], last: float) -> None:
-    figure = make(ROWS, (0, 16), theme="dark")
+    figure = in_theme(make)(ROWS, (0, 16))
     for line, (table, values) in zip(figure.data, ROWS.items(), strict=True):
         assert line.name == table.replace("<", "&lt;").replace(">", "&gt;")
         assert list(line.x) == list(range(LENGTH)) and np.allclose(line.y, values)
-    assert [line.line.color for line in figure.data] == [TEAL["dark"], INK["dark"]]
+    assert [line.line.color for line in figure.data] == [DARK[TEAL], DARK[INK]]
     assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 2
     (area,) = figure.layout.shapes
-    assert (area.x0, area.x1, area.fillcolor) == (-0.5, last, GREY["dark"])
+    assert (area.x0, area.x1, area.fillcolor) == (-0.5, last, DARK[GREY])
     bare = make(ROWS)
     assert not bare.layout.shapes and not bare.layout.annotations
 

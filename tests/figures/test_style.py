@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.support.figures import in_theme
 from transformer.figures.training import training_curve
 
 ROWS = [
@@ -12,7 +13,7 @@ ROWS = [
 
 def test_the_training_curve_shows_every_number_and_skips_what_is_missing() -> None:
     for theme in ("light", "dark"):
-        loss, validation, bleu = training_curve(ROWS, theme=theme).data
+        loss, validation, bleu = in_theme(training_curve, theme)(ROWS).data
         assert list(loss.x) == [500, 1000] and list(loss.y) == [4.5, 3.5]
         assert list(validation.y) == [4.0, 3.0] and (list(bleu.x), list(bleu.y)) == ([500], [3.5])
         assert bleu.yaxis == "y2"

@@ -21,7 +21,7 @@ from tests.support.app import (
 )
 from tests.support.families import KINDS as FAMILIES
 from tests.support.marian import KINDS as MARIAN
-from transformer.figures.style import PALETTE
+from transformer.figures.style import DARK, PALETTE
 
 FIGURES = {
     ("embeddings", "norms"): {"embedding-norms-source", "embedding-norms-target"},
@@ -56,7 +56,7 @@ def test_figures_have_title_equation_axes_and_both_palettes(page: str, part: str
     for name, figure in drawn.items():
         layout = figure["layout"]
         assert layout["title"]["text"] and layout["title"]["subtitle"]["text"], name
-        palette = {theme: [colour[theme] for colour in PALETTE] for theme in ("light", "dark")}
+        palette = {"light": list(PALETTE), "dark": [DARK[colour] for colour in PALETTE]}
         assert layout["meta"]["palette"] == palette
         assert layout["font"]["size"] >= 15 and layout["paper_bgcolor"] == "rgba(0,0,0,0)"
         for axis_name, axis in layout.items():

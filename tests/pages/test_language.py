@@ -30,12 +30,11 @@ from tests.support.locale_template import catalogue
 from tests.support.payloads import unpack
 from tests.support.pseudo import CODE, html_texts, message_texts, untranslated, untranslated_output, write_catalogue
 from transformer.__main__ import COMMANDS, main
-from transformer.figures import embedding
 from transformer.inference.pretrained import InputError
 from transformer.texts import ENGLISH, use_language
 from transformer.view.languages import best_language, languages, load_language, script_texts
 
-LENGTH = embedding.LABELS["length"]
+LENGTH = "length ‖·‖"  # of a figure
 PICTURE = next(text for text in script_texts("explorer") if "{low}" in text)
 GERMAN = {"Heads": "Köpfe", LENGTH: "Länge", PICTURE: "Farben von {low} bis {high}"}
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import transformer
-from pages.components.descriptions import with_table
 from pages.components.pieces import shown
 from pages.embeddings import inputs
 from pages.model import card
@@ -87,8 +86,6 @@ def test_the_page_says_whether_embeddings_are_multiplied() -> None:
     assert "Without the factor" not in text
     text = page_text(open_variant("swish", "embeddings", "norms"))
     assert "made without" not in text and "√40 = 6.325" in text
-    equation = "softmax(<i>x</i> E<sup>⊤</sup>), <i>s</i> = E<i>w<sub>i</sub></i>"
-    assert with_table(equation, transformer.load("reverse").config) == equation  # the paper's model keeps it
 
 
 def test_the_page_explains_the_order_of_marians_positions() -> None:

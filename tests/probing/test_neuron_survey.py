@@ -10,10 +10,10 @@ import torch
 from tests.support.build import D_FF, pretrained_variant, sentences, tiny_pretrained
 from tests.support.reports import Reports
 from transformer.analysis.activations import ACTIVE
+from transformer.cancellation import Stopped
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.model.tap import STACKS
 from transformer.probing.neuron_survey import TOP_TOKENS, NeuronStatistics, neuron_statistics, reading
-from transformer.probing.probes import Stopped
 from transformer.training.data import Pair
 
 TEXTS = list(dict.fromkeys(sentences()))

@@ -67,9 +67,8 @@ ADDITIONS = {
     "analysis": Addition(
         {"pages/embeddings/page.py": {
             "import inputs, layer_norm, lens, residual": "import inputs, layer_norm, lens, residual, turn",
-            '        "output": _("Output"),': '        "output": _("Output"),\n        "turn": _("Turns"),',
-            '        "output": lens.draw_output,': '        "output": lens.draw_output,\n        "turn": turn.draw,',
-            "Content(draw, parts, OPTIONS)": 'Content(draw, parts, OPTIONS, beyond=("turn",))',
+            'lens.draw_output, ("step",)),': 'lens.draw_output, ("step",)),\n    "turn": Part(N_("Turns"), turn.draw),',
+            "waits=True": 'waits=True, beyond=("turn",)',
         }},
         {"How far the encoder turns each token": "인코더가 토큰의 벡터를 돌리는 정도", "Turns": "회전",
          "cosine of the vectors before and after": "앞뒤 벡터의 코사인", "cosine": "코사인",

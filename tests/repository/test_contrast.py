@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pages.embeddings.lens import FULL, STRONG
+from tests.support.figures import colour_in
 from transformer.figures import style
 from transformer.figures.drawing import Drawing
 
@@ -139,25 +140,28 @@ def test_the_table_of_the_logit_lens(theme: str) -> None:
     css = (ROOT / "pages" / "embeddings" / "embeddings.css").read_text(encoding="utf-8")
     assert "color-mix(in srgb, var(--hs-target) var(--p), var(--hs-paper)); color: light-dark(#000, #fff);" in css
     assert ".hs-emb-strong { color: #000; }" in css and ".hs-emb-full { color: light-dark(#fff, #000); }" in css
+    orange, paper = (rgb(colour_in(theme, colour)) for colour in (style.ORANGE, style.PAPER))
     for step in range(1001):
         p = step / 1000
-        behind = mixed(rgb(style.ORANGE[theme]), rgb(style.PAPER[theme]), p)
+        behind = mixed(orange, paper, p)
         written = {"light": WHITE if p > FULL else BLACK, "dark": BLACK if p > STRONG else WHITE}[theme]
         assert contrast(written, behind) >= 4.5, p
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_colours_of_figures(theme: str) -> None:
-    paper = rgb(style.PAPER[theme])
-    assert style.PAPER[theme] == CONFIG[theme]["backgroundColor"] and style.INK[theme] == CONFIG[theme]["textColor"]
+    background, ink = (colour_in(theme, colour) for colour in (style.PAPER, style.INK))
+    assert (background, ink) == (CONFIG[theme]["backgroundColor"], CONFIG[theme]["textColor"])
+    paper = rgb(background)
     for colour in (style.INK, style.GREY, style.BLUE, style.ORANGE, style.PURPLE, style.TEAL):
-        assert contrast(rgb(colour[theme]), paper) >= 4.5
-    drawn = style.dressed(style.titled(Drawing(), "t", "e"), theme).figure()
+        assert contrast(rgb(colour_in(theme, colour)), paper) >= 4.5
+    dressed = style.dressed(style.titled(Drawing(), "t", "e"))
+    drawn = (dressed.in_dark() if theme == "dark" else dressed).figure()
     hover = drawn.layout.hoverlabel
     assert contrast(rgb(hover.font.color), rgb(hover.bgcolor)) >= 4.5
     assert contrast(rgb(drawn.layout.title.subtitle.font.color), paper) >= 4.5
-    for scale in (style.ramp(style.ORANGE, theme), style.diverging(theme)):
-        lightness = [luminance(rgb(str(colour))) for _, colour in scale]
+    for scale in (style.ramp(style.ORANGE), style.diverging()):
+        lightness = [luminance(rgb(colour_in(theme, str(colour)))) for _, colour in scale]
         if len(scale) == 2:  # one way: readable without colour vision, and in print
             assert lightness == sorted(lightness, reverse=theme == "light")
 

@@ -10,14 +10,18 @@ import pytest
 from babel.messages.pofile import read_po
 
 from tests.support.locale_template import all_texts, catalogue, texts, update
-from transformer.figures import positions
 from transformer.particles import WithParticles
 from transformer.view.languages import languages, load_language
 
 
 def test_the_template_has_texts_of_pages_figures_errors_and_scripts() -> None:
     found = catalogue()
-    for text in ("Big text", positions.LABELS["encoding"], "whole target in sight", "Attention explorer"):
+    for text in (
+        "Big text",
+        "The {d_model} numbers added to each token",
+        "whole target in sight",
+        "Attention explorer",
+    ):
         assert text.encode() in found
 
 

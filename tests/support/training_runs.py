@@ -42,6 +42,9 @@ class MadeUp:
     reason: str = ""
     error: str = ""
     limit: float = 120.0
+    wait: float | None = None
+    pause_left: float = 0.0
+    recording: bool = False
     result: bytes | None = None
     stopped: int | None = None
 

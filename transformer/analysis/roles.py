@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from torch import Tensor
 from transformer.analysis.attention import entropy
 from transformer.analysis.heads import OFFSETS, Seen, WordList, links_of, plain, resting_place
 from transformer.analysis.sums import added
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.texts import N_
 from transformer.tracing.trace import KINDS
 
@@ -339,7 +339,7 @@ def _finish(kind: str, sums: Mapping[str, Any], shares: Mapping[str, Tensor]) ->
 def roles(
     sentences: Sequence[Seen],
     words: WordList | None = None,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
 ) -> dict[str, Roles]:
     """What every head of every kind of attention does over sentences, see `Roles`. words: as for `head_statistics`;
     without them alignment is not measured.
@@ -355,8 +355,7 @@ def roles(
     def counted() -> Iterator[Seen]:
         for done, sentence in enumerate(sentences, 1):
             yield sentence
-            if not progress(done, len(sentences)):
-                raise Stopped
+            tell(progress, done, len(sentences))
 
     sums = _sums(counted(), counts, words)
     return {kind: _finish(kind, of_kind.plain(), of_kind.shares()) for kind, of_kind in sums.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer.attribution.contributions import Contributions
 from transformer.attribution.leaving_out import after_removing
+from transformer.cancellation import Progress
 from transformer.inference.pretrained import Pretrained
 from transformer.tracing.rerun import check_steps
 from transformer.tracing.trace import Trace
@@ -41,7 +42,7 @@ def removal_curve(
     step: int,
     methods: Mapping[str, Contributions],
     seed: int | None = 1,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
 ) -> dict[str, Removal]:
     """For each method, the tokens removed from the most to the least important one; "random": the mean of ten orders.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.attribution.contributions import Contributions
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import KINDS, Tap, scope
@@ -129,7 +129,7 @@ def integrated_gradients(
     trace: Trace,
     steps: Sequence[int] | None = None,
     points: int | None = None,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     contrast: int | None = None,
 ) -> Contributions:
     """Integrated gradients (Sundararajan et al. 2017) of ln p, from embeddings of 0, positions kept, along a straight
@@ -163,9 +163,7 @@ def allowed(wanted: float) -> float:
     return TOLERANCE * max(abs(wanted), LEAST)
 
 
-def _halving(
-    model: Pretrained, trace: Trace, step: int, progress: Callable[[int, int], bool], contrast: int | None
-) -> Tensor:
+def _halving(model: Pretrained, trace: Trace, step: int, progress: Progress, contrast: int | None) -> Tensor:
     """Contributions of all spans to one step, [span, source + decoder's row]."""
     at: dict[float, float] = {}  # factor of the embeddings -> ln p
     new: list[Span] = [(index / SPANS, (index + 1) / SPANS) for index in range(SPANS)]
@@ -181,8 +179,7 @@ def _halving(
             found[span] = values
             missed[span] = float(values.sum()) - (at[span[1]] - at[span[0]])
         used += POINTS * len(new)
-        if not progress(used, MOST):
-            raise Stopped
+        tell(progress, used, MOST)
         wanted = at[1.0] - at[0.0]
         # The sum alone could be right by chance, where errors of spans cancel.
         miss = max(abs(sum(missed.values())), math.hypot(*missed.values()) / 2)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from transformer.attribution.contributions import Contributions
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import Edit, EditingTap
@@ -34,7 +34,7 @@ def log_probs_without(
     trace: Trace,
     hidden: Tensor,
     step: int | None = None,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     contrast: int | None = None,
 ) -> Tensor:
     """ln p of the trace's output tokens with tokens hidden: no query attends to them, as with the switch `Hide`.
@@ -69,15 +69,14 @@ def log_probs_without(
         log_probs = network.project(outputs[:, steps]).double().log_softmax(-1)
         of_outputs = log_probs.gather(-1, wanted.expand(count, -1)[..., None])[..., 0]
         found.append((of_outputs if contrast is None else of_outputs - log_probs[..., contrast]).cpu())
-        if not progress(min(len(found) * AT_ONCE, len(different)), len(different)):
-            raise Stopped
+        tell(progress, min(len(found) * AT_ONCE, len(different)), len(different))
     return torch.cat(found)[same]
 
 
 def leave_one_out(
     model: Pretrained,
     trace: Trace,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     contrast: int | None = None,
 ) -> Contributions:
     """How far ln p of each output token falls if one token is hidden from all queries. progress, contrast: as above."""
@@ -93,7 +92,7 @@ def after_removing(
     trace: Trace,
     step: int,
     orders: Sequence[Sequence[int]],
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
 ) -> list[list[float]]:
     """Probability of one output token after removing none, the first, the first two, ... of the tokens of each order,
     which are columns of `Contributions.joined`. progress: as for `log_probs_without`."""

@@ -11,6 +11,7 @@ from transformer.attribution import gradients, vectors
 from transformer.attribution.contributions import Contributions
 from transformer.attribution.leaving_out import leave_one_out
 from transformer.attribution.zeroing import value_zeroing
+from transformer.cancellation import Progress
 from transformer.checks import expect
 from transformer.inference.pretrained import Pretrained
 from transformer.texts import N_, Text, UserError, any_of
@@ -103,7 +104,7 @@ def attribute(
     trace: Trace,
     method: str,
     steps: Sequence[int] | None = None,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     contrast: int | None = None,
 ) -> Contributions:
     """What each token contributed to each output token of a trace.

@@ -18,12 +18,12 @@ from transformer.attribution.contributions import Contributions
 from transformer.attribution.faithfulness import DRAWS, Removal, removable, removal_curve
 from transformer.attribution.gradients import completeness
 from transformer.attribution.methods import METHODS, attribute
+from transformer.cancellation import Progress
 from transformer.checkpoints.folder import ATTRIBUTIONS, EXAMPLES, LARGEST_BESIDE
 from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.tracing.trace import Trace
 
-Progress = Callable[[int, int], bool]
 RANDOM = "random"  # what `removal_curve` calls the random orders
 PARTS = 10_000  # the numbers that ship are whole, in parts of 1
 CURVES = len(METHODS) + DRAWS

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.attribution.contributions import Contributions, in_shares, through_layers
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.model.tap import Edit, EditingTap
@@ -35,9 +33,7 @@ def _moved(outputs: Tensor, plain: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def value_zeroing(
-    model: Pretrained, trace: Trace, progress: Callable[[int, int], bool] = lambda done, total: True
-) -> Contributions:
+def value_zeroing(model: Pretrained, trace: Trace, progress: Progress = lambda done, total: True) -> Contributions:
     """For each layer, how far a token's output turns if another token's values are 0 in all heads, as shares of a row;
     then carried through the layers (`through_layers`).
 
@@ -49,7 +45,7 @@ def value_zeroing(
 
 @torch.inference_mode()
 def zeroed_layers(
-    model: Pretrained, trace: Trace, progress: Callable[[int, int], bool] = lambda done, total: True
+    model: Pretrained, trace: Trace, progress: Progress = lambda done, total: True
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """The shares within every layer, as `through_layers` takes them: of the encoder, [source, source]; of the decoder's
     self-attention, [target, target], and of cross-attention, [target, source]. progress: as above."""
@@ -60,8 +56,7 @@ def zeroed_layers(
         return EditingTap(joined(extra, switches))
 
     def report(done: int) -> None:
-        if not progress(done, len(network.encoder) + len(network.decoder)):
-            raise Stopped
+        tell(progress, done, len(network.encoder) + len(network.decoder))
 
     source_mask, target_mask = masks_of(network, trace)
     encoder = []

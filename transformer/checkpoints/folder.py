@@ -38,7 +38,7 @@ from torch.overrides import TorchFunctionMode
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.languages import Codes
 from transformer.checkpoints.weights import WeightsError, lies_in, mapped, read_header, read_tensor
-from transformer.files import Files, Folder, Packed, write_whole
+from transformer.files import Files, Folder, Packed, reading_file, write_whole
 from transformer.memory import free_bytes
 from transformer.model.config import ConfigError, ModelConfig
 from transformer.model.transformer import Transformer
@@ -141,21 +141,19 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
 
 
 def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
-    try:
+    with reading_file(name, CheckpointError):
         if (size := files.size(name)) > largest:
             raise CheckpointError(
                 "{name} has {size:,} bytes; the limit is {largest:,}", name=name, size=size, largest=largest
             )
-        text = files.read(name, largest).decode("utf-8")
+        data = files.read(name, largest)
+    try:
+        text = data.decode("utf-8")
         value = json.loads(text)
         if "\\u" in text:  # half of a surrogate pair, "\ud800", is valid JSON, but cannot be sent to a browser
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
-    except OSError as error:
-        raise CheckpointError("{name} cannot be read: {reason}", name=name, reason=error.strerror) from error
     except (ValueError, RecursionError) as error:
-        if isinstance(error, CheckpointError):
-            raise
         raise CheckpointError(
             "{name} is not JSON in UTF-8; the file is damaged, or it is another kind of file", name=name
         ) from error
@@ -215,62 +213,64 @@ def finite(tensor: Tensor) -> bool:
     return bool(tensor.sum().isfinite()) or all(bool(part.isfinite().all()) for part in tensor.flatten().split(2**22))
 
 
+@contextlib.contextmanager
+def reading_tensors(name: str) -> Iterator[None]:
+    """A file of this name that cannot be read, or is no safetensors file, is a CheckpointError in this block."""
+    try:
+        with reading_file(name, CheckpointError):
+            yield
+    except WeightsError as error:
+        raise CheckpointError("{name} is not a complete safetensors file; copy it again", name=name) from error
+
+
 def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
     """The tensors of a safetensors file in float32, checked by name, shape and value. wanted: name -> shape."""
-    try:
-        with files.open(WEIGHTS) as file:
-            entries = read_header(file)
-            if missing := sorted(set(wanted) - set(entries)):
+    with reading_tensors(WEIGHTS), files.open(WEIGHTS) as file:
+        entries = read_header(file)
+        if missing := sorted(set(wanted) - set(entries)):
+            raise CheckpointError(
+                "{weights} has no tensor {missing}, but config.json needs it; take both files from the same checkpoint",
+                weights=WEIGHTS,
+                missing=missing[0],
+            )
+        if extra := sorted(set(entries) - set(wanted)):
+            raise CheckpointError(
+                "{weights} has a tensor {extra} that does not belong to the model in config.json; take both files "
+                "from the same checkpoint",
+                weights=WEIGHTS,
+                extra=shown(extra[0]),
+            )
+        for name, shape in wanted.items():
+            entry = entries[name]
+            if entry.shape != shape:
                 raise CheckpointError(
-                    "{weights} has no tensor {missing}, but config.json needs it; take both files from the same "
-                    "checkpoint",
+                    "{weights}: {name} has shape {actual}; config.json needs {needed}, so take both files from "
+                    "the same checkpoint",
                     weights=WEIGHTS,
-                    missing=missing[0],
+                    name=name,
+                    actual=shown(list(entry.shape)),
+                    needed=list(shape),
                 )
-            if extra := sorted(set(entries) - set(wanted)):
+            if entry.dtype not in DTYPES:
                 raise CheckpointError(
-                    "{weights} has a tensor {extra} that does not belong to the model in config.json; take both files "
-                    "from the same checkpoint",
+                    "{weights}: {name} has type {dtype}; it must be float16, bfloat16 or float32",
                     weights=WEIGHTS,
-                    extra=shown(extra[0]),
+                    name=name,
+                    dtype=entry.dtype,
                 )
-            for name, shape in wanted.items():
-                entry = entries[name]
-                if entry.shape != shape:
-                    raise CheckpointError(
-                        "{weights}: {name} has shape {actual}; config.json needs {needed}, so take both files from "
-                        "the same checkpoint",
-                        weights=WEIGHTS,
-                        name=name,
-                        actual=shown(list(entry.shape)),
-                        needed=list(shape),
-                    )
-                if entry.dtype not in DTYPES:
-                    raise CheckpointError(
-                        "{weights}: {name} has type {dtype}; it must be float16, bfloat16 or float32",
-                        weights=WEIGHTS,
-                        name=name,
-                        dtype=entry.dtype,
-                    )
-            tensors, memory = {}, mapped(file)
-            check_size(WEIGHTS, wanted, [name for name in wanted if lies_in(entries[name], memory)])
-            for name in wanted:
-                tensor = read_tensor(file, entries[name], memory).float()
-                if not finite(tensor):
-                    raise CheckpointError(
-                        "{weights}: {name} has values that are not finite numbers; copy the file again, or save the "
-                        "model at a step before its training diverged",
-                        weights=WEIGHTS,
-                        name=name,
-                    )
-                tensors[name] = tensor
-            return tensors
-    except OSError as error:
-        raise CheckpointError(
-            "{weights} cannot be read: {reason}", weights=WEIGHTS, reason=error.strerror or error
-        ) from error
-    except WeightsError as error:
-        raise CheckpointError("{weights} is not a complete safetensors file; copy it again", weights=WEIGHTS) from error
+        tensors, memory = {}, mapped(file)
+        check_size(WEIGHTS, wanted, [name for name in wanted if lies_in(entries[name], memory)])
+        for name in wanted:
+            tensor = read_tensor(file, entries[name], memory).float()
+            if not finite(tensor):
+                raise CheckpointError(
+                    "{weights}: {name} has values that are not finite numbers; copy the file again, or save the "
+                    "model at a step before its training diverged",
+                    weights=WEIGHTS,
+                    name=name,
+                )
+            tensors[name] = tensor
+        return tensors
 
 
 def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
@@ -327,12 +327,10 @@ def read_checkpoint(
     configure: the table "model" of config.json -> a configuration, or ConfigError; build: a configuration -> the model.
     """
     path = Path(path)
-    try:
+    with reading_file(path, CheckpointError):  # a folder without permission, or a name too long for the system
         if not path.is_dir():
             raise CheckpointError("there is no checkpoint folder {path}", path=path)
         return _read(Folder(path), architecture, configure, build)
-    except OSError as error:  # a folder without permission, or a name too long for the system
-        raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
 
 
 def _tokenizer(files: Files) -> Tokenizer:
@@ -342,12 +340,8 @@ def _tokenizer(files: Files) -> Tokenizer:
             tokenizer=TOKENIZER,
             largest=LARGEST_TOKENIZER,
         )
-    try:
+    with reading_file(TOKENIZER, TokenizerError):
         return Tokenizer(files.read(TOKENIZER, LARGEST_TOKENIZER))
-    except OSError as error:
-        raise TokenizerError(
-            "{tokenizer} cannot be read: {reason}", tokenizer=TOKENIZER, reason=error.strerror
-        ) from error
 
 
 def _read(

@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from transformer.analysis.alignment import READINGS, AlignmentError, Gold, Score, pharaoh, read_gold, read_links
-from transformer.cli.common import CommandError, add_checkpoint, add_device, complain, find_device, whole
+from transformer.cli import common
 from transformer.cli.corpus import add_corpus, corpus_of, run_over
 from transformer.cli.translate import decoded
 from transformer.corpus.reading import Corpus, open_corpus
 from transformer.corpus.shards import Shards
 from transformer.corpus.tasks import job
-from transformer.files import read_text, write_whole
+from transformer.files import read_text, reading_file
 from transformer.inference.pretrained import InputError, Pretrained, load
 from transformer.interventions.sets import layers_of
 from transformer.probing.alignment import (
@@ -41,11 +41,11 @@ SUMMARY = N_(
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_checkpoint(parser)
-    parser.add_argument("--layer", type=whole(1), metavar="N", help=_("layer of the cross-attention, from 1"))
+    common.add_checkpoint(parser)
+    parser.add_argument("--layer", type=common.whole(1), metavar="N", help=_("layer of the cross-attention, from 1"))
     parser.add_argument(
         "--head",
-        type=whole(1),
+        type=common.whole(1),
         metavar="N",
         help=_(
             "head of this layer, from 1; without it the mean of the layer. Without both, the head with the smallest "
@@ -77,11 +77,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument("--from-one", action="store_true", help=_("the links of --gold count from 1"))
-    parser.add_argument(
-        "--json",
-        type=Path,
-        metavar="FILE",
-        help=_("with --score: also write the numbers to this file; the page Head roles shows alignment.json"),
+    common.add_json(
+        parser, _("with --score: also write the numbers to this file; the page Head roles shows alignment.json")
     )
     parser.add_argument(
         "--reverse",
@@ -91,7 +88,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             "of either one (grow-diag, Koehn et al. 2003). It is read by the mean of all heads, token predicted"
         ),
     )
-    add_device(parser)
+    common.add_device(parser)
     add_corpus(parser, _("default: standard input"))
     parser.add_argument("--format", choices=FORMATS, default="text", help=_("of the shards (default text)"))
 
@@ -100,9 +97,9 @@ def reverse_of(model: Pretrained, options: argparse.Namespace) -> Pretrained | N
     """The model of --reverse. Raises CommandError if it does not translate the other way."""
     if not options.reverse:
         return None
-    other = load(options.reverse, find_device(options.device))
+    other = load(options.reverse, common.find_device(options.device))
     if not opposite(model.languages, other.languages):
-        raise CommandError(
+        raise common.CommandError(
             "{name} translates from {source} to {target}; --reverse needs a model from {target_of} to {source_of}",
             name=other.name, source=other.languages[0], target=other.languages[1], source_of=model.languages[0],
             target_of=model.languages[1],
@@ -116,11 +113,11 @@ def chosen(model: Pretrained, options: argparse.Namespace) -> Source:
     for name, most in (("layer", config.decoder_layers), ("head", config.heads)):
         value = getattr(options, name)
         if value is not None and not 1 <= value <= most:
-            raise CommandError(
+            raise common.CommandError(
                 "--{name} is {value}; this model has {most}, counted from 1", name=name, value=value, most=most
             )
     if options.head and not options.layer:
-        raise CommandError("--head needs --layer; give both, or neither")
+        raise common.CommandError("--head needs --layer; give both, or neither")
     golds = gold_pairs(direction(model.languages))
     if options.layer is None and golds:
         scores = measure_alignment(model, golds, [measure])
@@ -181,11 +178,10 @@ def details(found: AlignmentScores, sources: Iterable[Source]) -> str:
 def read_pairs_and_links(path: Path, first: int) -> list[Gold]:
     """The pairs of --gold, whose links count from 0 or 1. Raises CommandError."""
     try:
-        text = read_text(path, LARGEST).removeprefix("\ufeff")
-    except OSError as error:
-        raise CommandError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
+        with reading_file(path, common.CommandError):
+            text = read_text(path, LARGEST).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise CommandError(
+        raise common.CommandError(
             "{file} is not UTF-8 text (byte {byte}); save it as UTF-8", file=path, byte=error.start
         ) from error
     read: Callable[..., list[Gold]] = read_gold
@@ -194,7 +190,7 @@ def read_pairs_and_links(path: Path, first: int) -> list[Gold]:
         for number, line in enumerate(decoded(sys.stdin.buffer), 1):
             source, tab, target = line.partition("\t")
             if not tab:
-                raise CommandError(
+                raise common.CommandError(
                     "line {number} of standard input has no tab; {file} has links only, so write its pairs there as "
                     "SOURCE<tab>TARGET",
                     number=number,
@@ -207,10 +203,10 @@ def read_pairs_and_links(path: Path, first: int) -> list[Gold]:
     except AlignmentError as error:
         with contextlib.suppress(AlignmentError):
             if not first and read(text, first=1):
-                raise CommandError(
+                raise common.CommandError(
                     "{file}: the links fit only if words count from 1; add --from-one", file=path
                 ) from error
-        raise CommandError("{file}: {error}", file=path, error=error) from error
+        raise common.CommandError("{file}: {error}", file=path, error=error) from error
 
 
 def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
@@ -218,7 +214,7 @@ def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
     if options.gold is not None:
         golds = tuple(read_pairs_and_links(options.gold, int(options.from_one)))
     elif not golds:
-        raise CommandError(
+        raise common.CommandError(
             "{name} translates from {source} to {target}, but the built-in pairs are English to German and Korean to "
             "English; give pairs of your own with --gold",
             name=model.name,
@@ -229,7 +225,7 @@ def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
     reverse = reverse_of(model, options)
     found = measure_alignment(model, golds)
     if found.pairs < len(golds):
-        complain(
+        common.complain(
             _(
                 "{left} of {count} pairs are left out: they are blank or too long for the model",
                 left=len(golds) - found.pairs,
@@ -243,8 +239,7 @@ def show_scores(model: Pretrained, options: argparse.Namespace) -> int:
         one = symmetric(model, asked[0] if asked else found.winner(single=False), reverse, BACK, golds)
         name = _("symmetrised with {model}", model=reverse.name)
         print(f"  {pad(name, 45)}{numbers(one)}")
-    if options.json:
-        write_whole(options.json, (to_json(found) + "\n").encode())
+    common.write_json(options, to_json(found))
     return 0
 
 
@@ -268,25 +263,19 @@ def over_corpus(
 
 def run(options: argparse.Namespace) -> int:
     if options.from_one and not options.gold:
-        raise CommandError("--from-one needs --gold; give both, or neither")
+        raise common.CommandError("--from-one needs --gold; give both, or neither")
     corpus = corpus_of(options.data, options) or (open_corpus(options.data) if options.data else None)
-    model = load(options.checkpoint, find_device(options.device))
+    model = load(options.checkpoint, common.find_device(options.device))
     if options.score:
         if corpus is not None:
-            raise CommandError("--score takes its pairs from --gold; leave --data out")
+            raise common.CommandError("--score takes its pairs from --gold; leave --data out")
         return show_scores(model, options)
     if options.gold:
-        raise CommandError("--gold needs --score; give both, or neither")
+        raise common.CommandError("--gold needs --score; give both, or neither")
     reverse, source = reverse_of(model, options), chosen(model, options)
-    print(
-        _(
-            "links from {place}, {measure}, reading {reading}",
-            place=place_of(source),
-            measure=source.measure,
-            reading=source.reading,
-        ),
-        file=sys.stderr,
-    )
+    text = _("links from {place}, {measure}, reading {reading}",
+             place=place_of(source), measure=source.measure, reading=source.reading)  # fmt: skip
+    common.complain(text)
     if corpus is not None:
         return over_corpus(model, reverse, source, corpus, options)
     status = 0
@@ -294,15 +283,15 @@ def run(options: argparse.Namespace) -> int:
         text, tab, target = line.partition("\t")
         try:
             if not tab:
-                raise CommandError("there is no tab; write SOURCE<tab>TARGET")
+                raise common.CommandError("there is no tab; write SOURCE<tab>TARGET")
             (links,) = (
                 align(model, [(text, target)], source)
                 if reverse is None
                 else both_ways(model, [(text, target)], source, reverse, BACK)
             )
             print(pharaoh(links))
-        except (InputError, AlignmentError, CommandError) as error:
-            complain(_("line {number}: not aligned, {error}", number=number, error=error))
+        except (InputError, AlignmentError, common.CommandError) as error:
+            common.complain(_("line {number}: not aligned, {error}", number=number, error=error))
             print()
             status = 1
     return status

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as shown
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import torch
 
+from transformer.files import write_whole
 from transformer.interventions.sets import Interventions
 from transformer.texts import N_, UserError, _, nearest, translate
 from transformer.training.data import DataError, Pair, read_pairs
@@ -21,6 +24,7 @@ from transformer.training.recipe import Table, read_recipe
 if TYPE_CHECKING:
     from transformer.inference.pretrained import Pretrained
 
+Number = TypeVar("Number", int, float)
 DEVICES = ("cpu", "cuda", "mps")
 BROKEN_PIPE = 141  # the exit status that shells give a program ended by SIGPIPE
 
@@ -112,48 +116,28 @@ def _suggesting(message: str, typed: object, names: Iterable[str]) -> str:
     return message if near is None else _("{message}; did you mean {name}?", message=message, name=near)
 
 
+def number(
+    convert: Callable[[str], Number], fits: Callable[[Number], bool], error: str, **values: Any
+) -> Callable[[str], Number]:
+    """An argparse type: numbers that fit. error: about {text} that does not; values: what else stands in it."""
+
+    def read(text: str) -> Number:
+        with contextlib.suppress(ValueError):
+            if fits(value := convert(text)):
+                return value
+        raise argparse.ArgumentTypeError(translate(error, text=shown(text), **values))
+
+    return read
+
+
 def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:
     """An argparse type: whole numbers from low to high."""
-
-    def convert(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = low - 1
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(
-                _(
-                    "{text} is not a whole number from {low} to {high:,}",
-                    text=shown(text),
-                    low=low,
-                    high=high,
-                )
-            )
-        return value
-
-    return convert
+    error = N_("{text} is not a whole number from {low} to {high:,}")
+    return number(int, lambda value: low <= value <= high, error, low=low, high=high)
 
 
-def positive(text: str) -> float:
-    """An argparse type: finite numbers from 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(_("{text} is not a number of at least 0", text=shown(text)))
-    return value
-
-
-def above_zero(text: str) -> float:
-    """An argparse type: finite numbers above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(_("{text} is not a number above 0", text=shown(text)))
-    return value
+positive = number(float, lambda value: 0 <= value < math.inf, N_("{text} is not a number of at least 0"))
+above_zero = number(float, lambda value: 0 < value < math.inf, N_("{text} is not a number above 0"))
 
 
 def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> None:
@@ -163,6 +147,23 @@ def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> No
         metavar="NAME_OR_PATH",
         help=_("name of a bundled model, e.g. en-de, or a folder"),
     )
+
+
+def add_json(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--json", type=Path, metavar="FILE", help=text)
+
+
+def write_json(options: argparse.Namespace, text: str) -> None:
+    """Write the text to the file of --json, if there is one. Raises OSError."""
+    if options.json:
+        write_whole(options.json, (text + "\n").encode())
+
+
+def show_progress(done: int, total: int) -> bool:
+    """Count in a terminal; True: go on."""
+    if sys.stderr.isatty():
+        print(f"\r{done} / {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
+    return True
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:

@@ -9,29 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 import torch
 
-from transformer.cli.common import (
-    CommandError,
-    add_checkpoint,
-    add_device,
-    add_recipe,
-    add_search,
-    add_switches,
-    complain,
-    find_device,
-    read,
-    recipe_of,
-    search,
-    switches,
-    whole,
-)
+from transformer.cli import common
 from transformer.cli.corpus import Broken, add_corpus, corpus_of, values_over
 from transformer.corpus.reading import Corpus, grouped
 from transformer.corpus.tasks import job
-from transformer.files import write_whole
 from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import NONE, Interventions
 from transformer.text.bleu_tokenizers import TOKENIZERS, USUAL, missing_tokenizer, tokenizer_for
@@ -48,12 +32,16 @@ SUMMARY = N_("Score a checkpoint on sentence pairs: sacreBLEU, chrF and perplexi
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_checkpoint(parser)
-    add_recipe(parser, _("recipe that trained the checkpoint"))
+    common.add_checkpoint(parser)
+    common.add_recipe(parser, _("recipe that trained the checkpoint"))
     parser.add_argument(
-        "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help=_("input lengths of a toy task")
+        "--lengths",
+        type=common.whole(1, 10_000),
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help=_("input lengths of a toy task"),
     )
-    add_search(parser)
+    common.add_search(parser)
     parser.add_argument(
         "--tokenize",
         choices=TOKENIZERS,
@@ -62,10 +50,10 @@ def add(parser: argparse.ArgumentParser) -> None:
             usual=USUAL,
         ),
     )
-    add_switches(parser)
-    add_device(parser)
+    common.add_switches(parser)
+    common.add_device(parser)
     add_corpus(parser, _("default: the test data of the recipe"))
-    parser.add_argument("--json", type=Path, metavar="FILE", help=_("also write the scores to this file"))
+    common.add_json(parser, _("also write the scores to this file"))
 
 
 def table(scores: Evaluation, task: bool = False, interventions: Interventions = NONE) -> str:
@@ -132,8 +120,8 @@ def over_corpus(
 
 
 def run(options: argparse.Namespace) -> int:
-    interventions = switches(options)
-    recipe = recipe_of(options)
+    interventions = common.switches(options)
+    recipe = common.recipe_of(options)
     data = recipe.get("data", {})
     prepared: tuple[str, tuple[str, str]] | None = None
     corpus: Corpus | None = None
@@ -147,23 +135,23 @@ def run(options: argparse.Namespace) -> int:
         pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} {unit}, unseen"]
     else:
         if options.lengths:
-            raise CommandError(
+            raise common.CommandError(
                 "--lengths needs the recipe of a toy task; leave it out, or name such a recipe with --recipe"
             )
         files = options.data or files_of(recipe, "test")
         if not files:
-            raise CommandError("the test data is missing; give a file with --data, or a recipe with --recipe")
+            raise common.CommandError("the test data is missing; give a file with --data, or a recipe with --recipe")
         corpus, names = corpus_of(files, options), [file.name for file in files]
-        pairs = [] if corpus else read(files)
+        pairs = [] if corpus else common.read(files)
         if data.get("preparation", "none") != "none":
             codes = data.get("codes", ["en", "de"])
             prepared = (data["preparation"], (codes[0], codes[1]))
-    model = load(options.checkpoint, find_device(options.device))
+    model = load(options.checkpoint, common.find_device(options.device))
     interventions.check(model.config)
-    decoding = search(options, recipe.get("decoding"))
+    decoding = common.search(options, recipe.get("decoding"))
     tokenize = options.tokenize or tokenizer_for(model.languages[1])
     if not (options.tokenize or spec) and (missing := missing_tokenizer(model.languages[1])):
-        complain(missing)
+        common.complain(missing)
     if corpus is not None:
         scores, status = over_corpus(model, corpus, decoding, prepared, tokenize, options)
     else:
@@ -177,5 +165,5 @@ def run(options: argparse.Namespace) -> int:
             about["switches"] = str(interventions)
         if spec:
             about = {name: value for name, value in about.items() if not name.startswith(("bleu", "chrf", "subsets"))}
-        write_whole(options.json, (json.dumps(about, indent=2) + "\n").encode())
+        common.write_json(options, json.dumps(about, indent=2))
     return status

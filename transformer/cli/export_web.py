@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from transformer.cli.common import CommandError
+from transformer.cli.common import CommandError, show_progress
 from transformer.inference.pretrained import load
 from transformer.texts import N_, _
 from transformer.web.folder import ABOUT, export_folder, files
@@ -31,13 +30,7 @@ def run(options: argparse.Namespace) -> int:
     own = folder.is_dir() and folder.samefile(model.path)
     if not (own or options.force) and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CommandError("{folder} is not an empty folder; choose another, or add --force", folder=folder)
-
-    def progress(done: int, total: int) -> bool:
-        if sys.stderr.isatty():
-            print(f"\r{done} / {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
-        return True
-
-    names = (ABOUT, *files(export_folder(model, folder, progress, fresh=own)))
+    names = (ABOUT, *files(export_folder(model, folder, show_progress, fresh=own)))
     size = sum((folder / name).stat().st_size for name in names)
     print(_("{folder}: {count} files for the browser, {size:.1f} MB", folder=folder, count=len(names), size=size / 1e6))
     return 0

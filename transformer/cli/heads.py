@@ -12,12 +12,12 @@ from typing import Any
 from transformer.analysis.heads import READINGS, HeadStatistics, WordList, read_word_list, statistics, to_dict
 from transformer.analysis.roles import NAMES, Roles, roles
 from transformer.analysis.roles import to_dict as roles_to_dict
-from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, sentence_pairs
+from transformer.cli import common
 from transformer.cli.corpus import Broken, add_corpus, corpus_of, values_over
 from transformer.corpus.heads import chunks_with_words, total
 from transformer.corpus.reading import Corpus
 from transformer.corpus.tasks import job
-from transformer.files import read_text, write_whole
+from transformer.files import read_text
 from transformer.inference.pretrained import InputError, Pretrained, load
 from transformer.probing.roles import LARGEST_WORDS, sentences_of, word_list
 from transformer.texts import N_, _, columns, pad, translate
@@ -49,7 +49,7 @@ stands at the token fed in; only "predicted" reads it by the token that it predi
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_checkpoint(parser)
+    common.add_checkpoint(parser)
     parser.add_argument(
         "--words",
         type=Path,
@@ -61,15 +61,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=_("name the sentences with the strongest and the weakest evidence for the role of each head"),
     )
-    add_device(parser)
+    common.add_device(parser)
     add_corpus(parser, _("default for English to German, Korean to English and toy tasks: built-in pairs"))
-    parser.add_argument(
-        "--json",
-        type=Path,
-        metavar="FILE",
-        help=_(
-            "also write the numbers to this file; the explorer shows those of heads.json in the checkpoint's folder"
-        ),
+    common.add_json(
+        parser,
+        _("also write the numbers to this file; the explorer shows those of heads.json in the checkpoint's folder"),
     )
 
 
@@ -179,13 +175,13 @@ def over_corpus(
 
 
 def run(options: argparse.Namespace) -> int:
-    model = load(options.checkpoint, find_device(options.device))
+    model = load(options.checkpoint, common.find_device(options.device))
     words: WordList | None = None
     if options.words:
         try:
             words = read_word_list(read_text(options.words, LARGEST_WORDS))
         except ValueError as error:
-            raise CommandError(
+            raise common.CommandError(
                 "{words_file}: {error}; write each line as SOURCE WORD<tab>TARGET WORDS",
                 words_file=options.words,
                 error=error,
@@ -194,13 +190,13 @@ def run(options: argparse.Namespace) -> int:
     if corpus is not None:
         by_kind, does, pairs, count = over_corpus(model, corpus, words, options, complain)
     else:
-        pairs = sentence_pairs(model, options.data)
+        pairs = common.sentence_pairs(model, options.data)
         if not options.data and words is None:
             words = word_list(model, pairs)
         try:
             sentences = sentences_of(model, pairs)
         except InputError as error:
-            raise CommandError("{error}", error=error) from error
+            raise common.CommandError("{error}", error=error) from error
         by_kind, does, count = statistics(sentences, words), roles(sentences, words), len(pairs)
     shown = pairs if options.evidence else ()
     print("\n\n".join([translate(LEGEND), *(table(does[kind], by_kind[kind], shown) for kind in by_kind)]))
@@ -211,5 +207,5 @@ def run(options: argparse.Namespace) -> int:
             of_heads = [[evidence(found, pairs, layer, head) for head in range(heads)] for layer in range(layers)]
             kinds[kind] = to_dict(by_kind[kind]) | roles_to_dict(found) | {"evidence": of_heads}
         about = {"checkpoint": model.name, "pairs": count, **kinds}
-        write_whole(options.json, (json.dumps(about) + "\n").encode())
+        common.write_json(options, json.dumps(about))
     return complain.status

@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, sentence_pairs, whole
+from transformer.cli import common
 from transformer.cli.corpus import Broken, Progress, add_corpus, corpus_of
 from transformer.corpus.reading import Chunk
 from transformer.corpus.running import computed
 from transformer.corpus.shards import Shards, values_of
 from transformer.corpus.tasks import job
-from transformer.files import write_whole
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import layers_of
 from transformer.probing.importance import ORDERS, Effect, Survey, Unit, survey, to_json
@@ -39,21 +36,17 @@ mean; last the gradient's estimate (Michel et al. 2019)."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_checkpoint(parser)
+    common.add_checkpoint(parser)
     parser.add_argument(
-        "--sentences", type=whole(1, 5_000), default=SENTENCES, metavar="N",
+        "--sentences", type=common.whole(1, 5_000), default=SENTENCES, metavar="N",
         help=_("how many of the pairs (default {count})", count=SENTENCES),
     )  # fmt: skip
     parser.add_argument("--no-pruning", action="store_true", help=_("leave the pruning curves out"))
-    add_device(parser)
+    common.add_device(parser)
     add_corpus(parser, _("default for English to German, Korean to English and toy tasks: built-in pairs"))
-    parser.add_argument(
-        "--json",
-        type=Path,
-        metavar="FILE",
-        help=_(
-            "also write the numbers to this file; the page Head roles shows importance.json in a checkpoint's folder"
-        ),
+    common.add_json(
+        parser,
+        _("also write the numbers to this file; the page Head roles shows importance.json in a checkpoint's folder"),
     )
 
 
@@ -103,19 +96,14 @@ def table(found: Survey) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    model = load(options.checkpoint, find_device(options.device))
+    model = load(options.checkpoint, common.find_device(options.device))
     if options.output and not options.data:
-        raise CommandError("--output needs --data; name a file or a folder there")
+        raise common.CommandError("--output needs --data; name a file or a folder there")
     corpus, complain = corpus_of(options.data, options) if options.data else None, Broken()
-    pairs = sentence_pairs(model, options.data) if corpus is None else corpus.pairs(complain)
+    pairs = common.sentence_pairs(model, options.data) if corpus is None else corpus.pairs(complain)
     pairs = list(itertools.islice(pairs, options.sentences))
     if not any(layers_of(model.config, kind) for kind in KINDS):
-        raise CommandError("{name} has no layer, so there is no head to measure", name=model.name)
-
-    def progress(done: int, total: int) -> bool:
-        if sys.stderr.isatty():
-            print(f"\r{done} / {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
-        return True
+        raise common.CommandError("{name} has no layer, so there is no head to measure", name=model.name)
 
     many = any(value is not None for value in (options.output, options.workers, options.scheduler))
     task = job("importance", [(options.checkpoint, model)], options.device, pairs=pairs)
@@ -130,8 +118,9 @@ def run(options: argparse.Namespace) -> int:
         found = computed(task, chunks, shards, options.workers or 1, options.scheduler, Progress(len(units)))
         return itertools.islice(values_of(found, shards, first), len(units))
 
-    found = survey(model, pairs, curves=not options.no_pruning, progress=progress, over=over if many else None)
+    found = survey(
+        model, pairs, curves=not options.no_pruning, progress=common.show_progress, over=over if many else None
+    )
     print(f"{translate(LEGEND)}\n\n{table(found)}")
-    if options.json:
-        write_whole(options.json, (to_json(found) + "\n").encode())
+    common.write_json(options, to_json(found))
     return complain.status

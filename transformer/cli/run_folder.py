@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from transformer.cli.common import CommandError, read
-from transformer.files import write_whole
+from transformer.files import reading_file, write_whole
 from transformer.model.config import ModelConfig, preset
 from transformer.text.tokenizer import Tokenizer
 from transformer.texts import N_, _, translate
@@ -111,12 +111,12 @@ def fingerprint(*sets: Sequence[Pair]) -> str:
 
 
 def _load(path: Path) -> dict[str, Any]:
+    with reading_file(path, TrainingError):
+        data = path.read_bytes()
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = json.loads(data.decode("utf-8"))
         Settings.from_dict(about.get("settings", {}))
         ModelConfig.from_dict(about["model"])
-    except OSError as error:
-        raise TrainingError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
     except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise TrainingError(
             "{path} is damaged; copy the file again, or remove the folder to start again", path=path

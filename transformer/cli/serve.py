@@ -224,18 +224,15 @@ def prepare(options: argparse.Namespace) -> tuple[Path, int, str | None]:
         bundled = options.checkpoint in available()
         os.environ["HEADSCOPE_CHECKPOINT"] = options.checkpoint if bundled else str(Path(options.checkpoint).resolve())
     os.environ["HEADSCOPE_DEVICE"] = find_device(options.device).type
-    if options.no_engine:
-        os.environ[ENGINE] = "off"
-    if options.language:
-        os.environ["HEADSCOPE_LANGUAGE"] = options.language
-    if options.max_tokens:
-        os.environ["HEADSCOPE_MAX_TOKENS"] = str(options.max_tokens)
-    if options.memory:
-        os.environ[MEMORY] = str(options.memory)
-    if options.trainings is not None:
-        os.environ[TRAININGS] = str(options.trainings)
-    if options.training_seconds:
-        os.environ[TRAINING_SECONDS] = str(options.training_seconds)
+    settings = {
+        ENGINE: "off" if options.no_engine else None,
+        "HEADSCOPE_LANGUAGE": options.language,
+        "HEADSCOPE_MAX_TOKENS": options.max_tokens,
+        MEMORY: options.memory,
+        TRAININGS: options.trainings,
+        TRAINING_SECONDS: options.training_seconds,
+    }
+    os.environ.update({name: str(value) for name, value in settings.items() if value is not None})
     if options.rooms:
         os.environ[ROOMS] = options.rooms if is_url(options.rooms) else str(Path(options.rooms).resolve())
     if is_url(os.environ.get(ROOMS, "")):

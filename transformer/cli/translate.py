@@ -8,19 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from transformer.cli.common import (
-    CommandError,
-    above_zero,
-    add_checkpoint,
-    add_device,
-    add_search,
-    add_switches,
-    complain,
-    find_device,
-    search,
-    switches,
-    whole,
-)
+from transformer.cli import common
 from transformer.inference.pretrained import InputError, Pretrained, Translation, load
 from transformer.inference.sampling import Sampling
 from transformer.inference.search import output_limit
@@ -32,13 +20,13 @@ SAMPLING = ("temperature", "top_k", "top_p", "seed")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_checkpoint(parser)
-    add_search(parser)
-    add_switches(parser)
-    add_device(parser)
+    common.add_checkpoint(parser)
+    common.add_search(parser)
+    common.add_switches(parser)
+    common.add_device(parser)
     parser.add_argument(
         "--batch",
-        type=whole(1, 100_000),
+        type=common.whole(1, 100_000),
         default=256,
         metavar="N",
         help=_("lines to translate together (default 256; 1 when you type)"),
@@ -46,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", default="", metavar="TEXT", help=_("what every translation has to begin with"))
     parser.add_argument(
         "--n-best",
-        type=whole(1, 64),
+        type=common.whole(1, 64),
         metavar="N",
         help=_(
             "N different translations of each line, best first, as NUMBER<tab>LOG P<tab>SCORE<tab>TEXT; SCORE is log P "
@@ -58,21 +46,27 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     sampling.add_argument(
         "--temperature",
-        type=above_zero,
+        type=common.above_zero,
         metavar="T",
         help=_("divide the logits by T; below 1 likely tokens are likelier"),
     )
     sampling.add_argument(
-        "--top-k", type=whole(0, 1_000_000), metavar="K", help=_("draw from the K most probable tokens; 0: from all")
+        "--top-k",
+        type=common.whole(0, 1_000_000),
+        metavar="K",
+        help=_("draw from the K most probable tokens; 0: from all"),
     )
     sampling.add_argument(
         "--top-p",
-        type=above_zero,
+        type=common.above_zero,
         metavar="P",
         help=_("draw from the smallest set of most probable tokens with probability P together"),
     )
     sampling.add_argument(
-        "--seed", type=whole(0, 2**63 - 1), metavar="N", help=_("of the random numbers, anew for each line (default 0)")
+        "--seed",
+        type=common.whole(0, 2**63 - 1),
+        metavar="N",
+        help=_("of the random numbers, anew for each line (default 0)"),
     )
 
 
@@ -80,7 +74,7 @@ def sampling_of(options: argparse.Namespace) -> Sampling | None:
     """Sampling as the options ask for, or None. Raises SamplingError, CommandError."""
     given = {name: getattr(options, name) for name in SAMPLING if getattr(options, name) is not None}
     if given and (options.n_best or (options.beam or 1) > 1):
-        raise CommandError("sampling has no beams; leave out --beam and --n-best, or the options of sampling")
+        raise common.CommandError("sampling has no beams; leave out --beam and --n-best, or the options of sampling")
     return Sampling(**given) if given else None
 
 
@@ -92,7 +86,7 @@ def decoded(lines: Iterable[bytes]) -> Iterator[str]:
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
-            complain(
+            common.complain(
                 _(
                     "line {number}: byte {byte:#x} is not UTF-8; U+FFFD is translated in its place",
                     number=number,
@@ -178,10 +172,10 @@ def write(
     results = translations(model, decoded(source), batch, beam, alpha, interventions, prefix, sample, n_best)
     for number, (found, wrong) in enumerate(results, 1):
         if wrong:
-            complain(wrong)
+            common.complain(wrong)
             status = 1
         if not any(one.complete for one in found):
-            complain(
+            common.complain(
                 _(
                     "line {number}: the translation did not end within {limit} tokens and was cut off",
                     number=number,
@@ -205,12 +199,12 @@ def write(
 
 
 def run(options: argparse.Namespace) -> int:
-    interventions = switches(options)
+    interventions = common.switches(options)
     sample = sampling_of(options)
-    beam, alpha = search(options)
+    beam, alpha = common.search(options)
     if options.n_best:
         beam = max(options.beam or 0, options.n_best, 2)
-    model = load(options.checkpoint, find_device(options.device))
+    model = load(options.checkpoint, common.find_device(options.device))
     interventions.check(model.config)
     model.beginning(options.prefix, model.token_limit())
     source, target = sys.stdin.buffer, sys.stdout.buffer

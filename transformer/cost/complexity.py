@@ -11,6 +11,7 @@ Path lengths are found by search, layer by layer, not from a formula.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -286,13 +287,5 @@ def meeting(kind: str, other: str, sizes: Sizes, exact: bool = True) -> int | No
         count = multiply_adds if exact else order
         return count(kind, at_n) >= count(other, at_n)
 
-    if not reached(MOST):
-        return None
-    low, high = 1, MOST
-    while low < high:
-        middle = (low + high) // 2
-        if reached(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    below = bisect.bisect(range(1, MOST + 1), False, key=reached)
+    return below + 1 if below < MOST else None

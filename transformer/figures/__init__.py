@@ -1,7 +1,7 @@
 """Arrays and labels in, plotly figures out; the only part that knows plotly.
 
 Modules are imported when they are named, as in `transformer.figures.positions`. Every figure takes its arrays first
-and then, by keyword, `theme`, "light" or "dark", and `texts`, by default its module's LABELS in English.
+and then, by keyword, `theme`, "light" or "dark". Its texts are in the reader's language (`transformer.texts`).
 """
 
 from typing import TYPE_CHECKING

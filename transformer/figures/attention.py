@@ -17,11 +17,11 @@ from transformer.checks import expect
 from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.style import (
     BLUE,
+    DARK,
     INK,
     ORANGE,
     PAPER,
     PURPLE,
-    Labels,
     diverging,
     dressed,
     label_axis,
@@ -29,13 +29,12 @@ from transformer.figures.style import (
     short,
     titled,
 )
-from transformer.texts import N_, Text, UserError, any_of
+from transformer.texts import N_, Text, UserError, _, any_of, translate
 from transformer.tracing.trace import Trace
 
 HUES = {"encoder_self": BLUE, "decoder_self": ORANGE, "cross": PURPLE}
 ROWS = {"predicted": "target_out", "fed": "target_in"}  # which token labels a row of the decoder
-AXES = ("row_axis", "column_axis")
-SUMMARIES = ("mean", "max")
+SUMMARIES, THEMES = ("mean", "max"), ("light", "dark")
 MARGIN, GAP, APART = 0.62, 0.07, 0.12  # of a tile: a summary's size, between tiles, before the summaries
 ROW, LEAST, MOST = 30, 200, 760  # pixels of one head: a row, and all rows at least and at most
 TILE = (56, 13, 150)  # pixels of a tile of the grid: its height at least, of one row, and at most
@@ -50,29 +49,17 @@ LABELS = {
     "decoder_self": N_("Decoder self (masked)"),
     "decoder_self_open": N_("Decoder self"),
     "cross": N_("Cross"),
-    "title": N_("{kind}: {head}"),
-    "grid": N_("{kind}: every head"),
-    "head": N_("Layer {layer}, head {head}"),
     "mean_heads": N_("Layer {layer}, mean of {heads} heads"),
     "max_heads": N_("Layer {layer}, maximum of {heads} heads"),
     "mean_layers": N_("Head {head}, mean of {layers} layers"),
     "max_layers": N_("Head {head}, maximum of {layers} layers"),
     "mean_all": N_("Mean of all {count} heads"),
     "max_all": N_("Maximum of all {count} heads"),
-    "short_layer": "L{layer}",
-    "short_head": "H{head}",
     "mean": N_("mean"),
     "max": N_("max"),
-    "caption": N_("{source} → {target}"),
-    "changed": N_("{title} · changed: {changes}"),
     "source": N_("source"),
     "target_in": N_("fed in"),
     "target_out": N_("predicted"),
-    "row_axis": "← {name}",
-    "column_axis": "{name} →",
-    "weight": N_("weight"),
-    "masked": N_("masked"),
-    "link": N_("{row} → {column}: {weight}"),
 }
 
 
@@ -88,9 +75,13 @@ def _css(rgb: Sequence[int]) -> str:
     return f"rgb({','.join(map(str, rgb))})"
 
 
+def _themed(colour: str, theme: str) -> str:
+    return DARK[colour] if theme == "dark" else colour
+
+
 def palette(kind: str, theme: str = "light") -> list[str]:
     """256 colours from weight 0 to weight 1, monotonic in lightness. Small weights matter: the exponent shows them."""
-    ground, hue = _rgb(PAPER[theme]), _rgb(HUES[kind][theme])
+    ground, hue = (_rgb(_themed(colour, theme)) for colour in (PAPER, HUES[kind]))
     end = _mixed(hue, [255] * 3 if theme == "dark" else [part * 0.14 + 6 for part in hue], 0.62)
     colours = []
     for step in range(256):
@@ -101,14 +92,14 @@ def palette(kind: str, theme: str = "light") -> list[str]:
 
 def _toned(theme: str, light: float, dark: float) -> str:
     """The ink mixed with this share of the background: lines, masked cells, their hatching."""
-    return _css(_mixed(_rgb(INK[theme]), _rgb(PAPER[theme]), dark if theme == "dark" else light))
+    return _css(_mixed(*(_rgb(_themed(one, theme)) for one in (INK, PAPER)), dark if theme == "dark" else light))
 
 
 def _checked(trace: Trace, kind: str, rows: str, summary: str, theme: str, **indices: int | None) -> None:
     """Raises WrongTypeError or UserError, each one sentence, for arguments that fit no head of the trace."""
     expect(trace, Trace, "trace", Text("a Trace, as model.trace returns it"))
     attention = trace.attention(kind)
-    for name, value, allowed in (("rows", rows, ROWS), ("summary", summary, SUMMARIES), ("theme", theme, PAPER)):
+    for name, value, allowed in (("rows", rows, ROWS), ("summary", summary, SUMMARIES), ("theme", theme, THEMES)):
         if value not in allowed:
             raise UserError(
                 "{name} is {value}; choose {names}", name=name, value=repr(value)[:60], names=any_of(allowed, value)
@@ -132,38 +123,50 @@ def _labels(trace: Trace, side: str) -> tuple[str, ...]:
     return getattr(trace, f"{side}_labels")
 
 
-def _kind(trace: Trace, kind: str, texts: Labels) -> str:
+def _axes(figure: Drawing, trace: Trace, sides: tuple[str, str]) -> None:
+    """Titles and tokens of rows and columns."""
+    down, across = (plain(translate(LABELS[side])) for side in sides)
+    axis = {"showgrid": False, "ticks": ""}
+    figure.update_layout(
+        xaxis={**axis, "title": {"text": f"{across} →"}, "side": "top"},
+        yaxis={**axis, "title": {"text": f"← {down}"}, "autorange": "reversed"},
+    )
+    rows, columns = (_labels(trace, side) for side in sides)
+    label_axis(label_axis(figure, "y", rows), "x", columns)
+
+
+def _kind(trace: Trace, kind: str) -> str:
     unmasked = kind == "decoder_self" and (not trace.causal or trace.interventions.leaks)
-    return texts[f"{kind}_open" if unmasked else kind]
+    return translate(LABELS[f"{kind}_open" if unmasked else kind])
 
 
-def _name(trace: Trace, kind: str, layer: int | None, head: int | None, summary: str, texts: Labels) -> str:
+def _name(trace: Trace, kind: str, layer: int | None, head: int | None, summary: str) -> str:
     """ "Layer 2, head 5", or what is summarised."""
     attention = trace.attention(kind)
     layers, heads = attention.layers, attention.heads
     if layer is None and head is None:
-        return texts[f"{summary}_all"].format(count=layers * heads)
+        return translate(LABELS[f"{summary}_all"], count=layers * heads)
     if head is None:
-        return texts[f"{summary}_heads"].format(layer=(layer or 0) + 1, heads=heads)
+        return translate(LABELS[f"{summary}_heads"], layer=(layer or 0) + 1, heads=heads)
     if layer is None:
-        return texts[f"{summary}_layers"].format(head=head + 1, layers=layers)
-    return texts["head"].format(layer=layer + 1, head=head + 1)
+        return translate(LABELS[f"{summary}_layers"], head=head + 1, layers=layers)
+    return _("Layer {layer}, head {head}", layer=layer + 1, head=head + 1)
 
 
-def _headed(figure: Drawing, trace: Trace, title: str, above: float, theme: str, height: int, texts: Labels) -> None:
+def _headed(figure: Drawing, trace: Trace, title: str, above: float, height: int) -> None:
     """The look of the project's figures, under a title with what was changed in the model, and the two texts.
 
     above: pixels between the texts and the cells.
     """
     changes = [*([str(trace.interventions)] if trace.interventions else []), *trace.edits]
     if changes:
-        title = texts["changed"].format(title=title, changes=short(" ".join(changes), LONGEST_TEXT))
+        title = _("{title} · changed: {changes}", title=title, changes=short(" ".join(changes), LONGEST_TEXT))
     source, target = (short(text, LONGEST_TEXT) for text in (trace.source_text, trace.target_text))
-    titled(figure, title, texts["caption"].format(source=source, target=target))
-    dressed(figure, theme, height)
+    titled(figure, title, _("{source} → {target}", source=source, target=target))
+    dressed(figure, height)
     top = {"yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 12}}
     margin = {"t": TITLE + above, "b": 12}
-    figure.update_layout(height=round(TITLE + above + height), margin=margin, paper_bgcolor=PAPER[theme], title=top)
+    figure.update_layout(height=round(TITLE + above + height), margin=margin, paper_bgcolor=PAPER, title=top)
 
 
 def _matrix(
@@ -176,24 +179,25 @@ def _matrix(
     return summarise(attention.weights, layer, head, summary).numpy(), ~visible.any(0).numpy()
 
 
-def _links(weights: np.ndarray, masked: np.ndarray, rows: Sequence[str], columns: Sequence[str], texts: Labels) -> Any:
+def _links(weights: np.ndarray, masked: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> Any:
     """The text of every cell, "the → das: 0.8312"."""
+    link, nothing = _("{row} → {column}: {weight}"), _("masked")
     return [
         [
-            texts["link"].format(row=row, column=column, weight=texts["masked"] if hidden else f"{weight:.4f}")
+            link.format(row=row, column=column, weight=nothing if hidden else f"{weight:.4f}")
             for column, weight, hidden in zip(columns, line, covered, strict=True)
         ]
         for row, line, covered in zip(rows, weights, masked, strict=True)
     ]
 
 
-def _coloured(figure: Drawing, kind: str, theme: str, texts: Labels) -> None:
+def _coloured(figure: Drawing, kind: str, theme: str) -> None:
     figure.update_layout(
         hovermode="closest",
         coloraxis={
             "cmin": 0, "cmax": 1,
             "colorscale": [[step / 255, colour] for step, colour in enumerate(palette(kind, theme))],
-            "colorbar": {"title": {"text": texts["weight"]}, "thickness": 12, "outlinewidth": 0},
+            "colorbar": {"title": {"text": _("weight")}, "thickness": 12, "outlinewidth": 0},
         },
     )  # fmt: skip
 
@@ -213,7 +217,6 @@ def head_map(
     summary: str = "mean",
     beside: Trace | None = None,
     theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """One head: row q and column k show how much query q attends to key k. Masked cells are hatched.
 
@@ -224,10 +227,9 @@ def head_map(
     """
     _checked(trace, kind, rows, summary, theme, layer=layer, head=head)
     weights, masked = _matrix(trace, kind, layer, head, summary)
-    title = plain(texts["title"].format(
-        kind=_kind(trace, kind, texts), head=_name(trace, kind, layer, head, summary, texts)
-    ))  # fmt: skip
-    return _map(trace, kind, weights, masked, title, rows, theme, texts, beside)
+    name = _name(trace, kind, layer, head, summary)
+    title = plain(_("{kind}: {head}", kind=_kind(trace, kind), head=name))
+    return _map(trace, kind, weights, masked, title, rows, theme, beside)
 
 
 @plotly_figure
@@ -239,12 +241,11 @@ def weight_map(
     *,
     rows: str = "predicted",
     theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Other numbers of one head, [query, key], drawn as `head_map` draws weights: a mean, a deviation."""
     _checked(trace, kind, rows, "mean", theme)
     masked = ~trace.attention(kind).mask[0, 0].numpy()
-    return _map(trace, kind, np.array(weights), masked, plain(title), rows, theme, texts)
+    return _map(trace, kind, np.array(weights), masked, plain(title), rows, theme)
 
 
 @plotly_figure
@@ -256,7 +257,6 @@ def difference_map(
     *,
     rows: str = "predicted",
     theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Weights of one head minus other weights, [query, key], from -1 to 1: dark below 0, purple above. Labels: the
     trace's."""
@@ -266,19 +266,14 @@ def difference_map(
     row_labels, column_labels = (_labels(trace, side) for side in sides)
     figure = Drawing()
     figure.add_heatmap(
-        z=values, colorscale=diverging(theme, PURPLE), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
+        z=values, colorscale=diverging(PURPLE), zmin=-1, zmax=1, zmid=0, xgap=1, ygap=1,
         hovertemplate="%{z:+.3f}<extra></extra>",
     )  # fmt: skip
-    down, across = (texts[name].format(name=plain(texts[side])) for name, side in zip(AXES, sides, strict=True))
-    figure.update_layout(
-        xaxis={"showgrid": False, "title": {"text": across}, "side": "top"},
-        yaxis={"showgrid": False, "title": {"text": down}, "autorange": "reversed"},
-    )
-    label_axis(label_axis(figure, "y", row_labels), "x", column_labels)
+    _axes(figure, trace, sides)
     longest = CHARACTER * max(len(short(label)) for label in column_labels)
     figure.update_layout(xaxis={"tickangle": -45})
     height = max(LEAST, min(MOST, ROW * len(row_labels)))
-    _headed(figure, trace, plain(title), 50 + longest * math.sin(math.radians(45)), theme, height, texts)
+    _headed(figure, trace, plain(title), 50 + longest * math.sin(math.radians(45)), height)
     return figure
 
 
@@ -290,7 +285,6 @@ def _map(
     title: str,
     rows: str,
     theme: str,
-    texts: Labels,
     beside: Trace | None = None,
 ) -> Drawing:
     sides = _sides(kind, rows)
@@ -310,17 +304,11 @@ def _map(
         figure.add_shape(type="path", path=lines, line={"color": _toned(theme, 0.82, 0.74), "width": 1})
     figure.add_heatmap(
         z=_shown(weights, masked), coloraxis="coloraxis", xgap=1, ygap=1, hoverongaps=True,
-        customdata=_links(weights, masked, plain_rows, plain_columns, texts),
+        customdata=_links(weights, masked, plain_rows, plain_columns),
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
-    _coloured(figure, kind, theme, texts)
-    down, across = (texts[name].format(name=plain(texts[side])) for name, side in zip(AXES, sides, strict=True))
-    axis = {"showgrid": False, "ticks": ""}
-    figure.update_layout(
-        xaxis={**axis, "title": {"text": across}, "side": "top"},
-        yaxis={**axis, "title": {"text": down}, "autorange": "reversed"},
-    )
-    label_axis(label_axis(figure, "y", row_labels), "x", column_labels)
+    _coloured(figure, kind, theme)
+    _axes(figure, trace, sides)
     both = [trace] if beside is None else [trace, beside]
     count, columns = (max(len(_labels(one, side)) for one in both) for side in sides)
     widest, longest = (
@@ -330,7 +318,7 @@ def _map(
     angle = 0 if longest + 6 <= cell else -45 if cell >= 20 else -90
     figure.update_layout(xaxis={"tickangle": angle})
     above = 50 + longest * math.sin(math.radians(-angle))
-    _headed(figure, trace, title, above, theme, max(LEAST, min(MOST, ROW * count)), texts)
+    _headed(figure, trace, title, above, max(LEAST, min(MOST, ROW * count)))
     if beside is not None:
         figure.meta["margin"] = {"l": round(widest + AXIS_TITLE), "t": round(above)}
         figure.update_layout(
@@ -342,13 +330,7 @@ def _map(
 
 @plotly_figure
 def head_grid(
-    trace: Trace,
-    kind: str = "cross",
-    *,
-    rows: str = "predicted",
-    summary: str = "mean",
-    theme: str = "light",
-    texts: Labels = LABELS,
+    trace: Trace, kind: str = "cross", *, rows: str = "predicted", summary: str = "mean", theme: str = "light"
 ) -> Drawing:
     """Every head of one kind: layers down, heads across; the last row and column are their mean (or maximum).
 
@@ -364,8 +346,8 @@ def head_grid(
     for layer, top, height in down:
         for head, left, width in across:
             weights, masked = _matrix(trace, kind, layer, head, summary)
-            name = _name(trace, kind, layer, head, summary, texts)
-            links = _links(weights, masked, row_labels, column_labels, texts) if named else None
+            name = _name(trace, kind, layer, head, summary)
+            links = _links(weights, masked, row_labels, column_labels) if named else None
             figure.add_heatmap(
                 z=_shown(weights, masked), coloraxis="coloraxis", hoverongaps=named, name=plain(name),
                 x0=left + width / wide / 2, dx=width / wide, y0=top + height / high / 2, dy=height / high,
@@ -378,22 +360,24 @@ def head_grid(
                  "line": {"color": _toned(theme, 0.84, 0.84), "width": 1}}
             )  # fmt: skip
             if layer is not None and head is not None and bool(attention.zero[layer, head]):
-                ink = {"type": "line", "line": {"color": INK[theme], "width": 2}}
+                ink = {"type": "line", "line": {"color": INK, "width": 2}}
                 turned = {**corners, "y0": top + height, "y1": top}
                 shapes += [{**ink, **corners}, {**ink, **turned}]
-    _coloured(figure, kind, theme, texts)
-    heads = [texts[summary] if head is None else texts["short_head"].format(head=head + 1) for head, _, _ in across]
-    layers = [texts[summary] if one is None else texts["short_layer"].format(layer=one + 1) for one, _, _ in down]
+    _coloured(figure, kind, theme)
+    whole = translate(LABELS[summary])
+    heads = [whole if head is None else f"H{head + 1}" for head, _left, _width in across]
+    layers = [whole if layer is None else f"L{layer + 1}" for layer, _top, _height in down]
     axis = {"tickmode": "array", "showgrid": False, "showline": False, "ticks": ""}
     figure.update_layout(
         shapes=shapes,
-        xaxis={**axis, "side": "top", "tickvals": [left + width / 2 for _, left, width in across], "ticktext": heads},
-        yaxis={**axis, "autorange": "reversed", "tickvals": [top + height / 2 for _, top, height in down],
+        xaxis={**axis, "side": "top", "tickvals": [left + width / 2 for _head, left, width in across],
+               "ticktext": heads},
+        yaxis={**axis, "autorange": "reversed", "tickvals": [top + height / 2 for _layer, top, height in down],
                "ticktext": layers},
     )  # fmt: skip
     least, row, most = TILE
     height = round(sum(size for *_, size in down) * max(least, min(most, row * high)))
-    _headed(figure, trace, plain(texts["grid"].format(kind=_kind(trace, kind, texts))), 30, theme, height, texts)
+    _headed(figure, trace, plain(_("{kind}: every head", kind=_kind(trace, kind))), 30, height)
     return figure
 
 

@@ -12,30 +12,11 @@ from typing import Any
 
 from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.positions import across, note, say
-from transformer.figures.style import BLUE, GREY, INK, PAPER, TEAL, Labels, dressed, plain
-from transformer.texts import N_
+from transformer.figures.style import BLUE, GREY, INK, PAPER, TEAL, dressed, plain
+from transformer.texts import _
 
-LABELS = {
-    "tokens": N_("tokens n"),
-    "orders": N_("Operations by Table 1"),
-    "orders_equation": N_(
-        "<i>n</i>²<i>d</i>, <i>nd</i>², <i>knd</i>², <i>knd</i> + <i>nd</i>², <i>rnd</i> with <i>d</i> = {d}, "
-        "<i>k</i> = {kernel}, <i>r</i> = {window}"
-    ),
-    "operations": N_("operations"),
-    "counted": N_("Multiply-adds as built here"),
-    "counted_equation": N_("every matrix product of one layer, projections and gates included"),
-    "multiply_adds": N_("multiply-adds"),
-    "here": "n = {n}",
-    "width": "n = d = {d}",
-    "timed": N_("Measured: one pass of one layer"),
-    "timed_equation": N_("median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1"),
-    "milliseconds": N_("milliseconds"),
-    "fastest": N_("{name}, fastest pass"),
-    "upper": N_("{name}, upper quartile"),
-}  # fmt: skip
 # Blue is the encoder's side, to which self-attention over the source belongs; the others belong to neither side.
-STROKES: dict[str, tuple[str, dict[str, str], str]] = {
+STROKES: dict[str, tuple[str, str, str]] = {
     "attention": ("solid", BLUE, "circle"),
     "fused": ("dot", BLUE, "circle-open"),
     "recurrent": ("solid", INK, "square"),
@@ -55,24 +36,24 @@ def _log_axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": title, "type": "log", "dtick": 1, "tickformat": "~s", **more}
 
 
-def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str, texts: Labels) -> dict[str, Any]:
+def _marks(values: Mapping[str, int], lengths: Sequence[int]) -> dict[str, Any]:
     """Lines at this n, named above, and at n = d, named below; those outside the figure are left out."""
     lines, notes = [], []
-    for name, text, dash, colour, ends in (
-        ("n", "here", "solid", INK[theme], dict[str, Any](y=1, yanchor="top")),
-        ("d", "width", "dot", GREY[theme], dict[str, Any](y=0, yanchor="bottom")),
+    for name, equals, dash, colour, ends in (
+        ("n", "n =", "solid", INK, dict[str, Any](y=1, yanchor="top")),
+        ("d", "n = d =", "dot", GREY, dict[str, Any](y=0, yanchor="bottom")),
     ):
         position = values[name]
         if lengths[0] <= position <= lengths[-1]:
             lines.append(across("x", position, colour, dash))
-            said = texts[text].format(**{name: f"{position:,}"})
             left = math.log(position / lengths[0]) < 0.75 * math.log(
                 lengths[-1] / lengths[0]
             )  # room for it at the right
             ends.update(
                 {"xref": "x", "yref": "y domain", "xanchor": "left" if left else "right", "xshift": 4 if left else -4}
             )
-            notes.append(note(said, math.log10(position), colour=colour, bgcolor=PAPER[theme], opacity=0.85, **ends))
+            at = math.log10(position)
+            notes.append(note(f"{equals} {position:,}", at, colour=colour, bgcolor=PAPER, opacity=0.85, **ends))
     return {"shapes": lines, "annotations": notes}
 
 
@@ -83,9 +64,6 @@ def counts(
     names: Mapping[str, str],
     values: Mapping[str, int],
     exact: bool,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Operations against n, kind -> one for every length, both axes logarithmic.
 
@@ -96,17 +74,25 @@ def counts(
         dash, colour, _mark = STROKES[kind]
         figure.add_scatter(
             x=list(lengths), y=[float(count) for count in ys], name=plain(names[kind]), mode="lines",
-            hovertemplate="%{y:,.0f}", line={"color": colour[theme], "width": 3, "dash": dash},
+            hovertemplate="%{y:,.0f}", line={"color": colour, "width": 3, "dash": dash},
         )  # fmt: skip
     ends = [math.log10(lengths[0]), math.log10(lengths[-1])]
     figure.update_layout(
-        xaxis=_log_axis(texts["tokens"], range=ends),
-        yaxis=_log_axis(texts["multiply_adds" if exact else "operations"]),
-        **_marks(values, lengths, theme, texts),
+        xaxis=_log_axis(_("tokens n"), range=ends),
+        yaxis=_log_axis(_("multiply-adds") if exact else _("operations")),
+        **_marks(values, lengths),
     )
-    title, equation = ("counted", "counted_equation") if exact else ("orders", "orders_equation")
-    say(figure, texts[title], texts[equation], **{name: f"{value:,}" for name, value in values.items()})
-    return dressed(figure, theme, 400)
+    if exact:
+        title = _("Multiply-adds as built here")
+        equation = _("every matrix product of one layer, projections and gates included")
+    else:
+        title = _("Operations by Table 1")
+        equation = _(
+            "<i>n</i>²<i>d</i>, <i>nd</i>², <i>knd</i>², <i>knd</i> + <i>nd</i>², <i>rnd</i> with <i>d</i> = {d}, "
+            "<i>k</i> = {kernel}, <i>r</i> = {window}"
+        )
+    say(figure, title, equation, **{name: f"{value:,}" for name, value in values.items()})
+    return dressed(figure, 400)
 
 
 @plotly_figure
@@ -115,9 +101,6 @@ def timings(
     lengths: Sequence[int],
     names: Mapping[str, str],
     values: Mapping[str, int],
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Seconds of one pass against n, kind -> (n, median, fastest, upper quartile) of what was measured so far.
 
@@ -129,12 +112,12 @@ def timings(
         dash, colour, mark = STROKES[kind]
         x = [point[0] for point in points]
         low, middle, high = ([1000 * point[column] for point in points] for column in (2, 1, 3))
-        name, ink = plain(names[kind]), colour[theme]
+        name, ink = plain(names[kind]), colour
         edge = {"mode": "lines", "line": {"width": 0, "color": ink}, "hoverinfo": "skip", "showlegend": False,
                 "legendgroup": kind}  # fmt: skip
-        figure.add_scatter(x=x, y=low, name=texts["fastest"].format(name=name), **edge)
+        figure.add_scatter(x=x, y=low, name=_("{name}, fastest pass", name=name), **edge)
         figure.add_scatter(
-            x=x, y=high, name=texts["upper"].format(name=name), fill="tonexty", fillcolor=_pale(ink), **edge
+            x=x, y=high, name=_("{name}, upper quartile", name=name), fill="tonexty", fillcolor=_pale(ink), **edge
         )
         figure.add_scatter(
             x=x, y=middle, name=name, mode="lines+markers", hovertemplate="%{y:.3f} ms", legendgroup=kind,
@@ -143,12 +126,15 @@ def timings(
     span = [math.log10(lengths[0]) - 0.06, math.log10(lengths[-1]) + 0.06]
     ticks = {"tickmode": "array", "tickvals": list(lengths), "ticktext": [f"{length:,}" for length in lengths]}
     figure.update_layout(
-        xaxis={**_log_axis(texts["tokens"], range=span), **ticks},
-        yaxis=_log_axis(texts["milliseconds"], tickformat=",~g"),
-        **_marks(values, lengths, theme, texts),
+        xaxis={**_log_axis(_("tokens n"), range=span), **ticks},
+        yaxis=_log_axis(_("milliseconds"), tickformat=",~g"),
+        **_marks(values, lengths),
     )
-    say(figure, texts["timed"], texts["timed_equation"], **{name: f"{value:,}" for name, value in values.items()})
-    dressed(figure, theme, 460)
+    title = _("Measured: one pass of one layer")
+    subtitle = _("median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1")
+    say(figure, title, subtitle, **{name: f"{value:,}" for name, value in values.items()})
+    dressed(figure, 460)
     palette = figure.meta["palette"]  # the bands' colours too, for a browser that changes its theme
     figure.meta["palette"] = {name: [*colours, *map(_pale, colours)] for name, colours in palette.items()}
+    figure.dark = {**figure.dark, **{_pale(light): _pale(dark) for light, dark in figure.dark.items()}}
     return figure

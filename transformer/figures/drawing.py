@@ -32,6 +32,7 @@ class Drawing:
         self.data: list[dict[str, Any]] = []
         self.layout: dict[str, Any] = {}
         self.frames: list[dict[str, Any]] = []
+        self.dark: Mapping[str, str] = {}  # colour -> the same in the dark theme
 
     def _add(self, kind: str, trace: Mapping[str, Any]) -> Drawing:
         self.data.append(merged({"type": kind}, trace))
@@ -64,6 +65,14 @@ class Drawing:
         """Merge into the layout; lists and `meta` are replaced."""
         merged(self.layout, layout)
         return self
+
+    def in_dark(self) -> Drawing:
+        """The same figure in the dark theme."""
+        figure = Drawing()
+        figure.data, figure.layout, figure.frames = (
+            _in_dark(part, self.dark, False) for part in (self.data, self.layout, self.frames)
+        )
+        return figure
 
     def to_json(self) -> str:
         """As plotly writes it: arrays of numbers in base64, NaN as null."""
@@ -98,6 +107,17 @@ def merged(into: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     return into
 
 
+def _in_dark(value: Any, dark: Mapping[str, str], coloured: bool) -> Any:
+    """The same with other colours. coloured: whether the value's name says that texts in it are colours."""
+    if isinstance(value, dict):
+        return {
+            name: _in_dark(one, dark, coloured or "color" in name or name == "scales") for name, one in value.items()
+        }
+    if isinstance(value, list | tuple) and value and (coloured or isinstance(value[0], dict)):
+        return [_in_dark(one, dark, coloured) for one in value]
+    return dark.get(value, value) if coloured and isinstance(value, str) else value
+
+
 def _packed(value: Any) -> Any:
     """The same with arrays as plotly.js reads them fastest."""
     if isinstance(value, dict):
@@ -115,15 +135,23 @@ def _packed(value: Any) -> Any:
 
 
 def plotly_figure(draw: Callable[Arguments, Drawing]) -> Callable[Arguments, go.Figure]:
-    """The function with plotly's figure as its result."""
+    """The function with plotly's figure as its result, and the keyword `theme`, "light" or "dark"."""
 
     @functools.wraps(draw)
     def made(*arguments: Arguments.args, **options: Arguments.kwargs) -> go.Figure:
-        return draw(*arguments, **options).figure()
+        return drawing(draw)(*arguments, **options).figure()
 
     return made
 
 
-def drawing(make: Callable[Arguments, go.Figure]) -> Callable[Arguments, Drawing]:
-    """The function that is under `plotly_figure`."""
-    return cast(Callable[Arguments, Drawing], inspect.unwrap(make))
+def drawing(make: Callable[Arguments, Any]) -> Callable[Arguments, Drawing]:
+    """The function that is under `plotly_figure`, with the keyword `theme`. A function that mixes colours takes the
+    theme itself."""
+    draw: Any = inspect.unwrap(make)
+    mixes = "theme" in inspect.signature(draw).parameters
+
+    def drawn(*arguments: Any, theme: str = "light", **options: Any) -> Drawing:
+        figure = draw(*arguments, **options, **({"theme": theme} if mixes else {}))
+        return figure.in_dark() if theme == "dark" else figure
+
+    return cast(Callable[Arguments, Drawing], drawn)

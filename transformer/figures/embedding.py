@@ -16,7 +16,6 @@ from transformer.figures.style import (
     ORANGE,
     SIZE,
     TEAL,
-    Labels,
     dressed,
     label_axis,
     plain,
@@ -24,31 +23,11 @@ from transformer.figures.style import (
     slider,
     titled,
 )
-from transformer.texts import N_
+from transformer.texts import _
 
 SIDE = {"source": BLUE, "target": ORANGE, "encoder": BLUE, "decoder": ORANGE}
 HIDDEN = "rgba(1,1,1,0)"  # colour of a label that does not fit; it stays in the figure's data
 _CENTRED = "(<i>x</i> − <i>x̄</i>)"
-LABELS = {
-    "token": N_("token"),
-    "length": N_("length ‖·‖"),
-    "row": N_("embedding E(<i>t</i>), factor off"),
-    "scaled": "√<i>d</i><sub>model</sub> · E(<i>t</i>)",
-    "positions": N_("position encoding PE(<i>p</i>)"),
-    "norms": N_("What is added at the input: {side}"),
-    "source": N_("source"),
-    "target": N_("target"),
-    "norms_equation": "<i>x</i><sub>p</sub> = √<i>d</i><sub>model</sub> · E(<i>t</i>) + PE(<i>p</i>)",
-    "cosine": N_("cosine"),
-    "neighbours": N_("Nearest to {token}"),
-    "neighbours_equation": "cos(<i>t</i>, <i>u</i>) = E(<i>t</i>)·E(<i>u</i>) / (‖E(<i>t</i>)‖ ‖E(<i>u</i>)‖)",
-    "map": N_("The tokens in two dimensions"),
-    "map_equation": f"(<i>v</i><sub>1</sub>·{_CENTRED}, <i>v</i><sub>2</sub>·{_CENTRED}) / <i>s</i>",
-    "first": N_("along v₁"),
-    "second": N_("along v₂"),
-    "place": N_("vectors"),
-    "trail": N_("path from the layer before"),
-}  # fmt: skip
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
@@ -71,66 +50,62 @@ def norm_figure(
     positions: np.ndarray,
     side: str,
     most: float | None = None,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
+    factor: bool = True,
 ) -> Drawing:
     """Length of every token's embedding, without and with the factor sqrt(d_model), and of its position encoding.
 
     labels: the tokens; row, scaled, positions: [token]; side: "source" or "target"; most: the largest length on the
-    axis, so that two figures can be compared.
+    axis, so that two figures can be compared; factor: whether the model multiplies its embeddings by sqrt(d_model).
     """
-    colour = SIDE[side][theme]
+    colour = SIDE[side]
     x, names = np.arange(len(labels)), numbered(labels)
     first, last = "%{customdata}<br>", " %{y:.3f}<extra></extra>"
     figure = Drawing()
-    for name, values, opacity, width in (("scaled", scaled, 0.38, 0.72), ("row", row, 1.0, 0.36)):
+    alone = _("embedding E(<i>t</i>), factor off") if factor else _("embedding E(<i>t</i>), as this model adds it")
+    root = "√<i>d</i><sub>model</sub> · E(<i>t</i>)"
+    multiplied = root if factor else _("√<i>d</i><sub>model</sub> · E(<i>t</i>), with the paper's factor")
+    encoding = _("position encoding PE(<i>p</i>)")
+    for name, values, opacity, width in ((multiplied, scaled, 0.38, 0.72), (alone, row, 1.0, 0.36)):
         figure.add_bar(
-            x=x, y=np.asarray(values, np.float32), name=texts[name], customdata=names, width=width, opacity=opacity,
-            marker={"color": colour}, hovertemplate=first + texts[name] + last,
+            x=x, y=np.asarray(values, np.float32), name=name, customdata=names, width=width, opacity=opacity,
+            marker={"color": colour}, hovertemplate=first + name + last,
         )  # fmt: skip
     figure.add_scatter(
-        x=x, y=np.asarray(positions, np.float32), name=texts["positions"], customdata=names, mode="lines+markers",
-        line={"color": TEAL[theme], "width": 2.5}, marker={"color": TEAL[theme], "size": 8, "symbol": "diamond"},
-        hovertemplate=first + texts["positions"] + last,
+        x=x, y=np.asarray(positions, np.float32), name=encoding, customdata=names, mode="lines+markers",
+        line={"color": TEAL, "width": 2.5}, marker={"color": TEAL, "size": 8, "symbol": "diamond"},
+        hovertemplate=first + encoding + last,
     )  # fmt: skip
     figure.update_layout(
-        barmode="overlay", hovermode="closest", yaxis={"title": texts["length"], "rangemode": "tozero"},
+        barmode="overlay", hovermode="closest", yaxis={"title": _("length ‖·‖"), "rangemode": "tozero"},
     )  # fmt: skip
     if most is not None:
         figure.update_layout(yaxis={"range": [0, 1.05 * most]})
-    titled(label_axis(figure, "x", labels), texts["norms"].format(side=texts[side]), texts["norms_equation"])
-    dressed(figure, theme, 380)
-    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
-    return figure
+    subtitle = f"<i>x</i><sub>p</sub> = {root if factor else 'E(<i>t</i>)'} + PE(<i>p</i>)"
+    name = _("source") if side == "source" else _("target")
+    titled(label_axis(figure, "x", labels), _("What is added at the input: {side}", side=name), subtitle)
+    return dressed(figure, 380).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
 @plotly_figure
-def neighbour_bars(
-    token: str,
-    labels: Sequence[str],
-    cosines: np.ndarray | Sequence[float],
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
-) -> Drawing:
+def neighbour_bars(token: str, labels: Sequence[str], cosines: np.ndarray | Sequence[float]) -> Drawing:
     """Cosines of a token's nearest neighbours, the nearest on top. labels: the neighbours; cosines: of each."""
     values = np.asarray(cosines, np.float32)
     figure = Drawing()
     figure.add_bar(
-        x=values, y=np.arange(len(labels)), orientation="h", marker={"color": TEAL[theme]},
+        x=values, y=np.arange(len(labels)), orientation="h", marker={"color": TEAL},
         text=[signed(cosine, 2) for cosine in values], textposition="outside", cliponaxis=False,
         customdata=[signed(cosine, 4) for cosine in values],
-        hovertemplate=f"%{{y}}<br>{texts['cosine']} %{{customdata}}<extra></extra>",
+        hovertemplate=f"%{{y}}<br>{_('cosine')} %{{customdata}}<extra></extra>",
     )  # fmt: skip
     low = min(0.0, float(values.min(initial=0.0)) * 1.15)
     figure.update_layout(
         hovermode="closest", showlegend=False, bargap=0.3, yaxis={"autorange": "reversed"},
-        xaxis={"title": texts["cosine"], "range": [low, max(0.1, float(values.max(initial=0.0))) * 1.15]},
+        xaxis={"title": _("cosine"), "range": [low, max(0.1, float(values.max(initial=0.0))) * 1.15]},
     )  # fmt: skip
     label_axis(figure, "y", labels)
-    titled(figure, texts["neighbours"].format(token=short(token)), texts["neighbours_equation"])
-    return dressed(figure, theme, 80 + 27 * max(3, len(labels)))
+    subtitle = "cos(<i>t</i>, <i>u</i>) = E(<i>t</i>)·E(<i>u</i>) / (‖E(<i>t</i>)‖ ‖E(<i>u</i>)‖)"
+    titled(figure, _("Nearest to {token}", token=short(token)), subtitle)
+    return dressed(figure, 80 + 27 * max(3, len(labels)))
 
 
 # Sides of a point for its label, best first: name, and the middle of the label in widths and heights from the point.
@@ -183,14 +158,7 @@ def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @plotly_figure
 def token_map(
-    labels: Sequence[str],
-    points: np.ndarray,
-    frame_names: Sequence[str],
-    stack: str,
-    grow: float = 1.0,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
+    labels: Sequence[str], points: np.ndarray, frame_names: Sequence[str], stack: str, grow: float = 1.0
 ) -> Drawing:
     """The tokens in a plane: one frame per layer with the path from the layer before, and a slider over the frames.
 
@@ -199,7 +167,7 @@ def token_map(
     same unit. A label that does not fit is only in the hover text.
     """
     points = np.asarray(points, np.float32)
-    colour, count = SIDE[stack][theme], len(labels)
+    colour, count = SIDE[stack], len(labels)
     trails = np.full((len(points), 3 * count, 2), np.nan, np.float32)
     trails[1:, 0::3], trails[1:, 1::3] = points[:-1], points[1:]
     low, high = _bounds(points)
@@ -213,7 +181,7 @@ def token_map(
             {"x": trail[:, 0], "y": trail[:, 1]},
             {
                 "x": dots[:, 0], "y": dots[:, 1], "textposition": [where for where, _ in beside],
-                "textfont": {"color": [INK[theme] if fits else HIDDEN for _, fits in beside]},
+                "textfont": {"color": [INK if fits else HIDDEN for _, fits in beside]},
                 "customdata": [[token, signed(x, 2), signed(y, 2)] for token, (x, y) in zip(hover, dots, strict=True)],
             },
         ]  # fmt: skip
@@ -222,21 +190,22 @@ def token_map(
     lines, dots = traces(0)
     figure.add_scatter(
         **lines,
-        mode="lines", line={"color": GREY[theme], "width": 2, "dash": "dot"}, opacity=0.6 if count <= 40 else 0.3,
-        name=texts["trail"], hoverinfo="skip",
+        mode="lines", line={"color": GREY, "width": 2, "dash": "dot"}, opacity=0.6 if count <= 40 else 0.3,
+        name=_("path from the layer before"), hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
         **dots,
-        mode="markers+text", text=names, name=texts["token"], marker={"color": colour, "size": 10}, cliponaxis=False,
+        mode="markers+text", text=names, name=_("token"), marker={"color": colour, "size": 10}, cliponaxis=False,
         hovertemplate="%{customdata[0]}<br>%{customdata[1]}, %{customdata[2]}<extra></extra>",
     )  # fmt: skip
     for frame, name in enumerate(frame_names):
         figure.add_frame(name, [{"type": "scatter", **trace} for trace in traces(frame)])
     axes = {
-        axis: {"title": texts[title], "range": [float(low[component]), float(high[component])]}
-        for component, (axis, title) in enumerate((("xaxis", "first"), ("yaxis", "second")))
+        axis: {"title": title, "range": [float(low[component]), float(high[component])]}
+        for component, (axis, title) in enumerate((("xaxis", _("along v₁")), ("yaxis", _("along v₂"))))
     }
     figure.update_layout(**axes, hovermode="closest", showlegend=False)
     figure.update_layout(xaxis={"constrain": "domain", "constraintoward": "left"}, yaxis={"scaleanchor": "x"})
-    titled(slider(figure, plain(texts["place"])), texts["map"], texts["map_equation"])
-    return dressed(figure, theme, 540)
+    subtitle = f"(<i>v</i><sub>1</sub>·{_CENTRED}, <i>v</i><sub>2</sub>·{_CENTRED}) / <i>s</i>"
+    titled(slider(figure, plain(_("vectors"))), _("The tokens in two dimensions"), subtitle)
+    return dressed(figure, 540)

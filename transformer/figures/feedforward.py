@@ -15,7 +15,6 @@ from transformer.figures.style import (
     LINE,
     ORANGE,
     TEAL,
-    Labels,
     dressed,
     label_axis,
     plain,
@@ -23,40 +22,9 @@ from transformer.figures.style import (
     short,
     titled,
 )
-from transformer.texts import N_
+from transformer.texts import N_, _, translate
 
 COLOURS = {"encoder": BLUE, "decoder": ORANGE}
-LABELS = {
-    "equation": N_("{formula}, equation 2"),
-    "equation_gelu": N_("{formula}, equation 2 with GELU instead of max(0, ·)"),
-    "equation_swish": N_("{formula}, equation 2 with swish instead of max(0, ·)"),
-    "encoder": N_("encoder"),
-    "decoder": N_("decoder"),
-    "layer_name": N_("{stack} layer {layer}"),
-    "layer_token": N_("{stack} layer {layer}, token {token}"),
-    "curves": N_("The non-linearity and its derivative"),
-    "curves_equation": N_(
-        "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>), swish(<i>z</i>) = "
-        "<i>z</i>σ(<i>z</i>); {equation}"
-    ),
-    "this": N_("{name}, this model"),
-    "derivative": N_("derivative"),
-    "pre_activation": N_("pre-activation z"),
-    "curve_hover": N_("z %{x:.2f}<br>%{y:.3f}"),
-    "own": N_("{drawn} of {total} pre-activations"),
-    "alone": N_("One sub-layer left out at a time"),
-    "alone_equation": N_("perplexity of this translation, teacher-forced; as trained {trained}"),
-    "alone_axis": N_("perplexity, log"),
-    "alone_hover": N_("without %{customdata}<br>perplexity %{y:.4g}"),
-    "alone_name": N_("{stack}, {sublayer}"),
-    "trained": N_("as trained"),
-}  # fmt: skip
-MOVED = {
-    "subtitle": N_("|difference| of the sub-layer's result; a column for each token"),
-    "scale": N_("moved by"),
-    "dimension": N_("dimension"),
-    "hover": N_("%{x}, dimension %{y}: %{z:.3f}"),
-}
 NAMES = {"relu": "ReLU", "gelu": "GELU", "swish": "swish"}
 
 
@@ -65,19 +33,29 @@ def function(kind: str, of: str = "<i>z</i>") -> str:
     return f"max(0, {of})" if kind == "relu" else f"{NAMES[kind]}({of})"
 
 
-def equation(kind: str, texts: Labels = LABELS, gated: bool = False, biases: bool = True) -> str:
+def equation(kind: str, gated: bool = False, biases: bool = True) -> str:
     """Equation 2 in plotly's markup, with this model's non-linearity."""
     first, second = (" + b<sub>1</sub>", " + b<sub>2</sub>") if biases else ("", "")
     inner = function(kind, f"<i>x</i>W<sub>1</sub>{first}")
     inner = f"({inner} ⊙ <i>x</i>V)" if gated else inner
     formula = f"FFN(<i>x</i>) = {inner} W<sub>2</sub>{second}"
-    return texts["equation" if kind == "relu" else f"equation_{kind}"].format(formula=formula)
+    text = {
+        "relu": N_("{formula}, equation 2"),
+        "gelu": N_("{formula}, equation 2 with GELU instead of max(0, ·)"),
+        "swish": N_("{formula}, equation 2 with swish instead of max(0, ·)"),
+    }[kind]
+    return translate(text, formula=formula)
 
 
-def layer_name(stack: str, layer: int, token: str | None = None, texts: Labels = LABELS) -> str:
+def stack_name(stack: str) -> str:
+    return _("encoder") if stack == "encoder" else _("decoder")
+
+
+def layer_name(stack: str, layer: int, token: str | None = None) -> str:
     """A layer in words, "encoder layer 1" for the first, with the token if there is one; its markup is escaped."""
-    words = texts["layer_name" if token is None else "layer_token"]
-    return words.format(stack=texts[stack], layer=layer + 1, token="" if token is None else short(token))
+    if token is None:
+        return _("{stack} layer {layer}", stack=stack_name(stack), layer=layer + 1)
+    return _("{stack} layer {layer}, token {token}", stack=stack_name(stack), layer=layer + 1, token=short(token))
 
 
 def vertical_line(colour: str) -> dict[str, object]:
@@ -97,9 +75,6 @@ def curves(
     stack: str,
     gated: bool = False,
     biases: bool = True,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Three plots: the functions, their derivatives, and ticks at the sentence's pre-activations.
 
@@ -110,40 +85,36 @@ def curves(
     dashes = iter(("dot", "dash"))
     for name in sorted(value, key=lambda activation: activation != kind):
         is_own = name == kind
-        line = {"color": (COLOURS[stack] if is_own else INK)[theme], "width": 5 if is_own else 2.5}
+        line = {"color": COLOURS[stack] if is_own else INK, "width": 5 if is_own else 2.5}
         line["dash"] = "solid" if is_own else next(dashes)
-        label = texts["this"].format(name=NAMES[name]) if is_own else NAMES[name]
+        label = _("{name}, this model", name=NAMES[name]) if is_own else NAMES[name]
         for axis, heights in (("y", value[name]), ("y2", slope[name])):
             figure.add_scatter(x=z, y=heights, mode="lines", name=label, legendgroup=name, showlegend=axis == "y",
-                               line=line, hovertemplate=texts["curve_hover"] + f"<extra>{NAMES[name]}</extra>",
+                               line=line, hovertemplate=_("z %{x:.2f}<br>%{y:.3f}") + f"<extra>{NAMES[name]}</extra>",
                                xaxis="x", yaxis=axis)  # fmt: skip
     figure.add_scatter(x=ticks, y=np.zeros(len(ticks)), mode="markers", xaxis="x", yaxis="y3",
-                       name=texts["own"].format(drawn=f"{len(ticks):,}", total=f"{total:,}"),
-                       marker={"symbol": "line-ns-open", "size": 22, "color": COLOURS[stack][theme], "opacity": 0.45,
+                       name=_("{drawn} of {total} pre-activations", drawn=f"{len(ticks):,}", total=f"{total:,}"),
+                       marker={"symbol": "line-ns-open", "size": 22, "color": COLOURS[stack], "opacity": 0.45,
                                "line": {"width": 1.5}}, hovertemplate="z %{x:.3f}<extra></extra>")  # fmt: skip
     figure.update_layout(
         hovermode="closest",
-        shapes=[vertical_line(LINE[theme])],
-        xaxis={"title": texts["pre_activation"], "anchor": "y3", "range": [float(z[0]), float(z[-1])]},
+        shapes=[vertical_line(LINE)],
+        xaxis={"title": _("pre-activation z"), "anchor": "y3", "range": [float(z[0]), float(z[-1])]},
         yaxis={"domain": [0.52, 1], "anchor": "x", "title": "f(z)", "nticks": 5},
-        yaxis2={"domain": [0.18, 0.46], "anchor": "x", "title": texts["derivative"], "nticks": 4},
+        yaxis2={"domain": [0.18, 0.46], "anchor": "x", "title": _("derivative"), "nticks": 4},
         yaxis3={"domain": [0, 0.12], "anchor": "x", "range": [-1, 1], "showticklabels": False, "showgrid": False},
     )
-    titled(figure, texts["curves"], texts["curves_equation"].format(equation=equation(kind, texts, gated, biases)))
-    dressed(figure, theme, 470)
-    figure.update_layout(legend={"y": 1, "yanchor": "bottom"})
-    return figure
+    subtitle = _(
+        "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>), swish(<i>z</i>) = "
+        "<i>z</i>σ(<i>z</i>); {equation}",
+        equation=equation(kind, gated, biases),
+    )
+    titled(figure, _("The non-linearity and its derivative"), subtitle)
+    return dressed(figure, 470).update_layout(legend={"y": 1, "yanchor": "bottom"})
 
 
 @plotly_figure
-def left_out(
-    perplexities: Mapping[str, Mapping[str, float]],
-    trained: float,
-    out: Sequence[str] = (),
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
-) -> Drawing:
+def left_out(perplexities: Mapping[str, Mapping[str, float]], trained: float, out: Sequence[str] = ()) -> Drawing:
     """A bar for each sub-layer: the perplexity without it, on a log axis from the perplexity as trained.
 
     perplexities: "encoder" and "decoder" -> name of each sub-layer -> perplexity; out: labels "encoder, FFN 1" of those
@@ -151,21 +122,22 @@ def left_out(
     """
     figure = Drawing()
     names = [
-        (stack, name, texts["alone_name"].format(stack=texts[stack], sublayer=name))
+        (stack, name, _("{stack}, {sublayer}", stack=stack_name(stack), sublayer=name))
         for stack, values in perplexities.items()
         for name in values
     ]
     values = [perplexities[stack][name] for stack, name, _label in names]
     figure.add_bar(
         x=np.arange(len(names)), y=values, customdata=[plain(label) for _stack, _name, label in names],
-        marker={"color": [COLOURS[stack][theme] for stack, _name, _label in names],
+        marker={"color": [COLOURS[stack] for stack, _name, _label in names],
                 "opacity": [1.0 if not out or label in out else 0.45 for _stack, _name, label in names]},
         text=[f"{value:.3g}" for value in values], textposition="outside", textangle=0, cliponaxis=False,
-        constraintext="none", name=texts["alone_axis"], hovertemplate=texts["alone_hover"] + "<extra></extra>",
+        constraintext="none", name=_("perplexity, log"),
+        hovertemplate=_("without %{customdata}<br>perplexity %{y:.4g}") + "<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
-        x=[-0.5, len(names) - 0.5], y=[trained] * 2, mode="lines", name=texts["trained"], hoverinfo="skip", meta=GUIDE,
-        line={"color": GREY[theme], "width": 2, "dash": "dash"},
+        x=[-0.5, len(names) - 0.5], y=[trained] * 2, mode="lines", name=_("as trained"), hoverinfo="skip", meta=GUIDE,
+        line={"color": GREY, "width": 2, "dash": "dash"},
     )  # fmt: skip
     finite = [value for value in (*values, trained) if np.isfinite(value)]
     low, high = np.log10(min(finite)), np.log10(max(finite))
@@ -174,32 +146,25 @@ def left_out(
         bargap=0.25,
         showlegend=False,
         xaxis={"range": [-0.6, len(names) - 0.4], "showgrid": False},
-        yaxis={"title": texts["alone_axis"], "type": "log", "nticks": 5,
+        yaxis={"title": _("perplexity, log"), "type": "log", "nticks": 5,
                "range": [min(0.0, low), high + 0.12 * (high - min(0.0, low)) + 0.02]},
     )  # fmt: skip
     label_axis(figure, "x", [name for _stack, name, _label in names])
-    titled(figure, texts["alone"], texts["alone_equation"].format(trained=f"{trained:.3g}"))
+    subtitle = _("perplexity of this translation, teacher-forced; as trained {trained}", trained=f"{trained:.3g}")
+    titled(figure, _("One sub-layer left out at a time"), subtitle)
     figure.meta["labels"] = {"x": [label for _stack, _name, label in names]}
-    return dressed(figure, theme, 330)
+    return dressed(figure, 330)
 
 
 @plotly_figure
-def moved_columns(
-    labels: Sequence[str],
-    difference: np.ndarray,
-    most: float,
-    title: str,
-    *,
-    theme: str = "light",
-    texts: Labels = MOVED,
-) -> Drawing:
+def moved_columns(labels: Sequence[str], difference: np.ndarray, most: float, title: str) -> Drawing:
     """How far every number moved, a column for each token. difference: [d_model, token], absolute; most: the end of the
     colour scale."""
     figure = Drawing()
     figure.add_heatmap(
-        z=np.asarray(difference, np.float32), zmin=0, zmax=most, colorscale=ramp(TEAL, theme),
-        colorbar={"title": texts["scale"]}, hovertemplate=texts["hover"] + "<extra></extra>",
+        z=np.asarray(difference, np.float32), zmin=0, zmax=most, colorscale=ramp(TEAL),
+        colorbar={"title": _("moved by")}, hovertemplate=_("%{x}, dimension %{y}: %{z:.3f}") + "<extra></extra>",
     )  # fmt: skip
-    figure.update_layout(yaxis={"title": texts["dimension"]}, hovermode="closest")
+    figure.update_layout(yaxis={"title": _("dimension")}, hovermode="closest")
     label_axis(figure, "x", labels)
-    return dressed(titled(figure, title, texts["subtitle"]), theme)
+    return dressed(titled(figure, title, _("|difference| of the sub-layer's result; a column for each token")))

@@ -7,30 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, GREY, INK, Labels, dressed, plain, titled
-from transformer.texts import N_
+from transformer.figures.style import BLUE, GREY, INK, dressed, plain, titled
+from transformer.texts import _
 
-LABELS = {
-    "title": N_("Tokens in another order: does only the order change?"),
-    "with": N_("with positions"),
-    "without": N_("without positions"),
-    "size": N_("typical size of an output"),
-    "equation": N_("max |<i>f</i>(<i>Px</i>) − <i>P f</i>(<i>x</i>)|, <i>P</i>: the tokens in another order"),
-    "x": N_("encoder layer"),
-    "y": N_("largest deviation"),
-}
 FLOOR = 1e-9  # smaller deviations are drawn here, because a logarithmic axis has no 0
 
 
 @plotly_figure
-def permutation_deviations(
-    with_positions: Sequence[float],
-    without: Sequence[float],
-    size: Sequence[float],
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
-) -> Drawing:
+def permutation_deviations(with_positions: Sequence[float], without: Sequence[float], size: Sequence[float]) -> Drawing:
     """Largest |f(P x) - P f(x)| of every encoder layer, on a logarithmic axis, beside the size of its outputs.
 
     with_positions, without, size: [layer], as in `analysis.permutation.Equivariance`; with_positions is empty for a
@@ -39,9 +23,9 @@ def permutation_deviations(
     layers = np.arange(1, len(size) + 1)
     figure = Drawing()
     lines = (
-        ("size", size, GREY, "dash", "line-ew-open"),
-        ("with", with_positions, BLUE, "solid", "circle"),
-        ("without", without, INK, "solid", "square-open"),
+        (_("typical size of an output"), size, GREY, "dash", "line-ew-open"),
+        (_("with positions"), with_positions, BLUE, "solid", "circle"),
+        (_("without positions"), without, INK, "solid", "square-open"),
     )
     for name, values, colour, dash, symbol in lines:
         if not len(values):
@@ -50,16 +34,17 @@ def permutation_deviations(
             x=layers,
             y=np.maximum(np.asarray(values, float), FLOOR),
             customdata=np.asarray(values, float),
-            name=plain(texts[name]),
+            name=plain(name),
             mode="lines+markers",
-            line={"color": colour[theme], "dash": dash, "width": 2.5},
+            line={"color": colour, "dash": dash, "width": 2.5},
             marker={"symbol": symbol, "size": 11},
             hovertemplate="%{customdata:.2e}",
         )
     figure.update_layout(
-        xaxis={"title": plain(texts["x"]), "dtick": 1},
-        yaxis={"title": plain(texts["y"]), "type": "log", "exponentformat": "power", "dtick": 2},
+        xaxis={"title": plain(_("encoder layer")), "dtick": 1},
+        yaxis={"title": plain(_("largest deviation")), "type": "log", "exponentformat": "power", "dtick": 2},
     )
-    dressed(titled(figure, plain(texts["title"]), texts["equation"]), theme, 340)
-    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})  # above the lines: below, it is under the fold
-    return figure
+    subtitle = _("max |<i>f</i>(<i>Px</i>) − <i>P f</i>(<i>x</i>)|, <i>P</i>: the tokens in another order")
+    titled(figure, plain(_("Tokens in another order: does only the order change?")), subtitle)
+    above = {"y": 1.02, "yanchor": "bottom"}  # below the lines it would be under the fold
+    return dressed(figure, 340).update_layout(legend=above)

@@ -8,36 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from transformer.figures.drawing import Drawing, drawing, plotly_figure
-from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, TEAL, Labels, dressed, label_axis, plain, ramp, titled
-from transformer.texts import N_
+from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE, TEAL, dressed, label_axis, plain, ramp, titled
+from transformer.texts import _
 
 ROW, LEAST, MOST = 26, 150, 560  # pixels: a row, and all rows at least and at most
 MARKED = 26  # rows up to which the right letter is framed
-
-LABELS = {
-    "additive": N_("Recurrent: its only attention map"),
-    "additive_equation": (
-        "α<sub>ij</sub> = softmax<sub>j</sub> v<sub>a</sub><sup>⊤</sup> tanh(W<sub>a</sub> s<sub>i−1</sub> + "
-        "U<sub>a</sub> h<sub>j</sub>)"
-    ),
-    "head": N_("Transformer: cross-attention, layer {layer}, head {head}"),
-    "head_equation": "softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>), d<sub>k</sub> = {d_k}",
-    "mean": N_("Transformer: cross-attention, mean of all {heads} heads"),
-    "mean_equation": N_("mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)"),
-    "written": N_("letter written"),
-    "read": N_("letter read"),
-    "weight": N_("weight"),
-}
-LENGTHS = {
-    "title": N_("Inputs written without an error"),
-    "subtitle": N_("share of {inputs} unseen inputs of each length; thick: mean of {seeds} seeds"),
-    "no-attention": N_("recurrent, no attention"),
-    "attention": N_("recurrent, attention"),
-    "transformer": N_("Transformer"),
-    "length": N_("letters of the input"),
-    "exact": N_("share"),
-    "trained": N_("longest in training"),
-}
 
 
 @plotly_figure
@@ -49,9 +24,6 @@ def attention_map(
     title: str,
     equation: str,
     rows: int = 0,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Weights from 0, the ground, to 1, full purple: two of these figures can be compared cell by cell.
 
@@ -61,51 +33,39 @@ def attention_map(
     """
     values = np.asarray(weights, np.float32)
     figure = Drawing()
-    hover = f"{texts['written']} %{{customdata[0]}}<br>{texts['read']} %{{customdata[1]}}<br>"
+    hover = f"{_('letter written')} %{{customdata[0]}}<br>{_('letter read')} %{{customdata[1]}}<br>"
     figure.add_heatmap(
-        z=values, zmin=0, zmax=1, colorscale=ramp(PURPLE, theme), showscale=False, xgap=1, ygap=1,
+        z=values, zmin=0, zmax=1, colorscale=ramp(PURPLE), showscale=False, xgap=1, ygap=1,
         customdata=[[[plain(row), plain(column)] for column in read] for row in written],
-        hovertemplate=f"{hover}{texts['weight']} %{{z:.4f}}<extra></extra>",
+        hovertemplate=f"{hover}{_('weight')} %{{z:.4f}}<extra></extra>",
     )  # fmt: skip
     if max(rows, len(written)) <= MARKED:
         for row, column in expected:
             figure.add_shape(
                 type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5,
-                line={"color": GREY[theme], "width": 2},
+                line={"color": GREY, "width": 2},
             )  # fmt: skip
     figure.update_layout(
         hovermode="closest",
-        xaxis={"title": texts["read"], "showgrid": False, "tickangle": 0},
-        yaxis={"title": texts["written"], "showgrid": False, "autorange": "reversed"},
+        xaxis={"title": _("letter read"), "showgrid": False, "tickangle": 0},
+        yaxis={"title": _("letter written"), "showgrid": False, "autorange": "reversed"},
     )
     label_axis(label_axis(figure, "y", written, 32), "x", read, 32)
     titled(figure, title, equation)
-    return dressed(figure, theme, 66 + max(LEAST, min(MOST, ROW * max(rows, len(written)))))
+    return dressed(figure, 66 + max(LEAST, min(MOST, ROW * max(rows, len(written)))))
 
 
 @plotly_figure
 def additive_map(
-    weights: np.ndarray,
-    written: Sequence[str],
-    read: Sequence[str],
-    expected: Sequence[tuple[int, int]],
-    rows: int = 0,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
+    weights: np.ndarray, written: Sequence[str], read: Sequence[str], expected: Sequence[tuple[int, int]], rows: int = 0
 ) -> Drawing:
     """The recurrent model's weights alpha, [target, source] (Bahdanau et al. 2015, equation 6)."""
-    return drawing(attention_map)(
-        weights,
-        written,
-        read,
-        expected,
-        plain(texts["additive"]),
-        texts["additive_equation"],
-        rows,
-        theme=theme,
-        texts=texts,
+    equation = (
+        "α<sub>ij</sub> = softmax<sub>j</sub> v<sub>a</sub><sup>⊤</sup> tanh(W<sub>a</sub> s<sub>i−1</sub> + "
+        "U<sub>a</sub> h<sub>j</sub>)"
     )
+    title = plain(_("Recurrent: its only attention map"))
+    return drawing(attention_map)(weights, written, read, expected, title, equation, rows)
 
 
 @plotly_figure
@@ -117,53 +77,52 @@ def cross_map(
     d_k: int,
     head: tuple[int, int] | None = None,
     rows: int = 0,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
 ) -> Drawing:
     """Cross-attention, [layer, head, target, source]: of one head, (layer, head) from 0, or the mean of all."""
     values = np.asarray(weights, np.float32)
     if head is None:
-        title = texts["mean"].format(heads=values.shape[0] * values.shape[1])
-        shown, equation = values.mean((0, 1)), texts["mean_equation"]
+        title = _("Transformer: cross-attention, mean of all {heads} heads", heads=values.shape[0] * values.shape[1])
+        shown = values.mean((0, 1))
+        equation = _("mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)")
     else:
-        title = texts["head"].format(layer=head[0] + 1, head=head[1] + 1)
-        shown, equation = values[head], texts["head_equation"].format(d_k=d_k)
-    return drawing(attention_map)(
-        shown, written, read, expected, plain(title), equation, rows, theme=theme, texts=texts
-    )
+        title = _("Transformer: cross-attention, layer {layer}, head {head}", layer=head[0] + 1, head=head[1] + 1)
+        shown, equation = values[head], f"softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>), d<sub>k</sub> = {d_k}"
+    return drawing(attention_map)(shown, written, read, expected, plain(title), equation, rows)
 
 
 @plotly_figure
 def exact_by_length(
-    lengths: Sequence[int],
-    shares: Mapping[str, Sequence[Sequence[float]]],
-    trained: int,
-    inputs: int,
-    *,
-    theme: str = "light",
-    texts: Labels = LENGTHS,
+    lengths: Sequence[int], shares: Mapping[str, Sequence[Sequence[float]]], trained: int, inputs: int
 ) -> Drawing:
     """shares: "no-attention", "attention", "transformer" -> for each seed the share of `inputs` inputs of each length
     whose whole output is right. trained: length of the longest training input."""
     figure = Drawing()
-    looks = {"no-attention": (ORANGE, "diamond"), "attention": (BLUE, "square"), "transformer": (TEAL, "circle")}
-    for name, runs in shares.items():
-        colour, symbol = looks[name]
+    looks = {
+        "no-attention": (_("recurrent, no attention"), ORANGE, "diamond"),
+        "attention": (_("recurrent, attention"), BLUE, "square"),
+        "transformer": (_("Transformer"), TEAL, "circle"),
+    }
+    for kind, runs in shares.items():
+        name, colour, symbol = looks[kind]
         mean = [sum(values) / len(values) for values in zip(*runs, strict=True)]
         for number, run in enumerate((mean, *runs)):
             figure.add_scatter(
-                x=list(lengths), y=list(run), name=plain(texts[name]), legendgroup=name, showlegend=number == 0,
+                x=list(lengths), y=list(run), name=plain(name), legendgroup=kind, showlegend=number == 0,
                 mode="lines" if number else "lines+markers", opacity=0.35 if number else 1,
-                line={"color": colour[theme], "width": 1.5 if number else 3}, marker={"symbol": symbol, "size": 9},
+                line={"color": colour, "width": 1.5 if number else 3}, marker={"symbol": symbol, "size": 9},
             )  # fmt: skip
     figure.add_scatter(
-        x=[trained, trained], y=[0, 1], name=plain(texts["trained"]), mode="lines", hoverinfo="skip",
-        line={"color": GREY[theme], "dash": "dot", "width": 2},
+        x=[trained, trained], y=[0, 1], name=plain(_("longest in training")), mode="lines", hoverinfo="skip",
+        line={"color": GREY, "dash": "dot", "width": 2},
     )  # fmt: skip
     figure.update_layout(
-        xaxis={"title": texts["length"], "tickvals": list(lengths)},
-        yaxis={"title": texts["exact"], "range": [-0.03, 1.05], "tickformat": ".0%"},
+        xaxis={"title": _("letters of the input"), "tickvals": list(lengths)},
+        yaxis={"title": _("share"), "range": [-0.03, 1.05], "tickformat": ".0%"},
     )
     seeds = len(next(iter(shares.values())))
-    return dressed(titled(figure, texts["title"], texts["subtitle"].format(inputs=inputs, seeds=seeds)), theme, 340)
+    subtitle = _(
+        "share of {inputs} unseen inputs of each length; thick: mean of {seeds} seeds",
+        inputs=inputs,
+        seeds=seeds,
+    )
+    return dressed(titled(figure, _("Inputs written without an error"), subtitle), 340)

@@ -8,35 +8,17 @@ import numpy as np
 
 from transformer.figures.drawing import Drawing, plotly_figure
 from transformer.figures.embedding import SIDE, numbered, signed
-from transformer.figures.style import GREY, INK, Labels, diverging, dressed, label_axis, ramp, slider, titled
-from transformer.texts import N_
+from transformer.figures.style import GREY, INK, diverging, dressed, label_axis, ramp, slider, titled
+from transformer.texts import N_, _, translate
 
 QUANTITIES = ("enters", "update", "sum", "normed")
 MOST_NUMBERS = 32  # up to this many tokens the shares are written in the cells
-LABELS = {
-    "token": N_("token"),
-    "sublayer": N_("sub-layer"),
-    "part": N_("part"),
-    "length": N_("length ‖·‖"),
-    "enters": "x",
-    "update": "Sublayer(x)",
-    "sum": "x + Sublayer(x)",
-    "normed": N_("after LayerNorm"),
-    "stream": N_("Lengths along the stack"),
-    "stream_equation": "LayerNorm(<i>x</i> + Sublayer(<i>x</i>))",
-    "stream_equation_pre": "<i>x</i> + Sublayer(LayerNorm(<i>x</i>))",
-    "tokens": N_("Lengths, token by token"),
-    "tokens_equation": "‖<i>v</i>‖ = √(Σ<sub>i</sub> <i>v</i><sub>i</sub><sup>2</sup>)",
-    "quantity": N_("vector"),
-    "share": N_("share"),
-    "shares": N_("What made the vector"),
-    "shares_equation_encoder": N_(
-        "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, grey below"
-    ),
-    "shares_equation_decoder": N_(
-        "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; orange above 0, grey below"
-    ),
-}
+
+
+def vector_name(quantity: str) -> str:
+    """One of QUANTITIES in words."""
+    formulas = {"enters": "x", "update": "Sublayer(x)", "sum": "x + Sublayer(x)"}
+    return formulas.get(quantity) or _("after LayerNorm")
 
 
 @plotly_figure
@@ -44,50 +26,43 @@ def stream_figure(
     lengths: Mapping[str, np.ndarray],
     sublayers: Sequence[str],
     stack: str,
-    pre: bool = False,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
+    equation: str = "LayerNorm(<i>x</i> + Sublayer(<i>x</i>))",
 ) -> Drawing:
     """Lengths of the vectors at every sub-layer, one line per quantity.
 
     lengths: quantity -> [sublayer], for those of QUANTITIES that this model has; sublayers: their names, in the order
-    of the pass; stack: "encoder" or "decoder"; pre: the model normalises before the sub-layer.
+    of the pass; stack: "encoder" or "decoder"; equation: of a sub-layer's output in this model.
     """
-    colour = SIDE[stack][theme]
+    colour = SIDE[stack]
     looks = {
-        "enters": (GREY[theme], "solid", "circle-open"),
+        "enters": (GREY, "solid", "circle-open"),
         "update": (colour, "dot", "triangle-up"),
         "sum": (colour, "solid", "circle"),
-        "normed": (INK[theme], "dash", "square"),
+        "normed": (INK, "dash", "square"),
     }
     figure, x = Drawing(), np.arange(len(sublayers))
     for name in (quantity for quantity in QUANTITIES if quantity in lengths):
         ink, dash, symbol = looks[name]
         figure.add_scatter(
-            x=x, y=np.asarray(lengths[name], np.float32), name=texts[name], mode="lines+markers",
+            x=x, y=np.asarray(lengths[name], np.float32), name=vector_name(name), mode="lines+markers",
             line={"color": ink, "dash": dash, "width": 2.5}, marker={"symbol": symbol, "size": 9, "color": ink},
             hovertemplate="%{y:.2f}",
         )  # fmt: skip
     figure.update_layout(
-        yaxis={"title": texts["length"], "rangemode": "tozero"}, xaxis={"title": texts["sublayer"]},
+        yaxis={"title": _("length ‖·‖"), "rangemode": "tozero"}, xaxis={"title": _("sub-layer")},
     )  # fmt: skip
     label_axis(figure, "x", sublayers)
-    titled(figure, texts["stream"], texts["stream_equation_pre" if pre else "stream_equation"])
-    dressed(figure, theme, 430)
-    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
-    return figure
+    titled(figure, _("Lengths along the stack"), equation)
+    return dressed(figure, 430).update_layout(legend={"y": 1.02, "yanchor": "bottom"})
 
 
-def _cells(
-    figure: Drawing, labels: Sequence[str], columns: Sequence[str], theme: str, title: str, highest: int
-) -> Drawing:
+def _cells(figure: Drawing, labels: Sequence[str], columns: Sequence[str], title: str, highest: int) -> Drawing:
     """Layout shared by heatmaps with one row per token: axes, and a height that grows with the rows up to `highest`
     pixels."""
     rows = min(highest, 24 * max(14, len(labels)))
     label_axis(label_axis(figure, "y", labels, most=rows // 20), "x", columns)
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": title})
-    return dressed(figure, theme, 150 + rows)
+    return dressed(figure, 150 + rows)
 
 
 def _each(rows: Sequence[str], columns: int) -> list[list[str]]:
@@ -102,13 +77,7 @@ def vectors(lengths: Mapping[str, object]) -> tuple[list[str], str]:
 
 @plotly_figure
 def stream_heatmap(
-    lengths: Mapping[str, np.ndarray],
-    labels: Sequence[str],
-    sublayers: Sequence[str],
-    stack: str,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
+    lengths: Mapping[str, np.ndarray], labels: Sequence[str], sublayers: Sequence[str], stack: str
 ) -> Drawing:
     """Lengths of every token's vector at every sub-layer; a slider chooses among QUANTITIES.
 
@@ -121,30 +90,23 @@ def stream_heatmap(
     every = np.concatenate([part.ravel() for part in values.values()])
     most = float(np.quantile(every, 0.99))
     ends = f"≥ {most:.3g}" if float(every.max()) > most else f"{most:.3g}"
-    scale = {"title": texts["length"], "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
+    scale = {"title": _("length ‖·‖"), "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
     start = names.index(first)
-    hover = f"%{{customdata}}<br>{texts['sublayer']} %{{x}}<br>{texts['length']} %{{z:.3f}}"
+    hover = f"%{{customdata}}<br>{_('sub-layer')} %{{x}}<br>{_('length ‖·‖')} %{{z:.3f}}"
     figure = Drawing()
     for name, z in values.items():
-        figure.add_frame(texts[name], [{"type": "heatmap", "z": z}])
+        figure.add_frame(vector_name(name), [{"type": "heatmap", "z": z}])
     figure.add_heatmap(
-        z=values[first], zmin=0, zmax=most, colorscale=ramp(SIDE[stack], theme), colorbar=scale,
+        z=values[first], zmin=0, zmax=most, colorscale=ramp(SIDE[stack]), colorbar=scale,
         customdata=_each(numbered(labels), len(sublayers)), hovertemplate=hover + "<extra></extra>",
     )  # fmt: skip
-    titled(slider(figure, texts["quantity"], start), texts["tokens"], texts["tokens_equation"])
-    return _cells(figure, labels, sublayers, theme, texts["sublayer"], 360)
+    subtitle = "‖<i>v</i>‖ = √(Σ<sub>i</sub> <i>v</i><sub>i</sub><sup>2</sup>)"
+    titled(slider(figure, _("vector"), start), _("Lengths, token by token"), subtitle)
+    return _cells(figure, labels, sublayers, _("sub-layer"), 360)
 
 
 @plotly_figure
-def share_heatmap(
-    shares: np.ndarray,
-    labels: Sequence[str],
-    parts: Sequence[str],
-    stack: str,
-    *,
-    theme: str = "light",
-    texts: Labels = LABELS,
-) -> Drawing:
+def share_heatmap(shares: np.ndarray, labels: Sequence[str], parts: Sequence[str], stack: str) -> Drawing:
     """The share of every part in every token's vector, in per cent: the stack's colour above 0, ink below. A row sums
     to 100%. Of at most MOST_NUMBERS tokens the numbers stand in the cells.
 
@@ -154,11 +116,19 @@ def share_heatmap(
     most = max(float(np.abs(values).max(initial=0.0)), 1.0)
     figure = Drawing()
     cells = [[[name, signed(share, 1)] for share in row] for name, row in zip(numbered(labels), values, strict=True)]
-    hover = f"%{{customdata[0]}}<br>{texts['part']} %{{x}}<br>{texts['share']} %{{customdata[1]}}%<extra></extra>"
+    hover = f"%{{customdata[0]}}<br>{_('part')} %{{x}}<br>{_('share')} %{{customdata[1]}}%<extra></extra>"
     figure.add_heatmap(
-        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme, SIDE[stack]), showscale=False,
+        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(SIDE[stack]), showscale=False,
         text=[[signed(share, 0) for share in row] for row in values],
         texttemplate="%{text}" if len(labels) <= MOST_NUMBERS else None, customdata=cells, hovertemplate=hover,
     )  # fmt: skip
-    titled(figure, texts["shares"], texts[f"shares_equation_{stack}"])
-    return _cells(figure, labels, parts, theme, texts["part"], 960)
+    equations = {
+        "encoder": N_(
+            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, grey below"
+        ),
+        "decoder": N_(
+            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; orange above 0, grey below"
+        ),
+    }
+    titled(figure, _("What made the vector"), translate(equations[stack]))
+    return _cells(figure, labels, parts, _("part"), 960)

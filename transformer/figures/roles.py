@@ -5,29 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import GREY, Labels, dressed, plain, titled
-from transformer.texts import N_
-
-# Colours of frontend/src/headgrid/headgrid.css.
-ROLE = {
-    "previous": {"light": "#0b63b0", "dark": "#6db7ff"},
-    "same": {"light": "#4a7a1e", "dark": "#a3d977"},
-    "next": {"light": "#008299", "dark": "#4fd3e6"},
-    "predicted": {"light": "#7a2f8f", "dark": "#d795ea"},
-    "fed": {"light": "#b5490a", "dark": "#ff9e5e"},
-    "resting": {"light": "#7d8490", "dark": "#aab2bf"},
-    "punctuation": {"light": "#a3780a", "dark": "#ecc94b"},
-    "rarest": {"light": "#b0306a", "dark": "#ff8fb8"},
-    "broad": {"light": "#a0764e", "dark": "#d9b48f"},
-}
-PLANE = {
-    "title": N_("Heads that attend alike stand together (1.7: layer 1, head 7)"),
-    "subtitle": N_(
-        "the axes have no meaning; 1.2: layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence "
-        "between their rows (Clark et al. 2019)"
-    ),
-    "head": N_("layer {layer}, head {head}: {role}"),
-}
+from transformer.figures.style import DARK, GREY, ROLE, dressed, plain, titled
+from transformer.texts import _
 
 
 def _apart(points: Sequence[Sequence[float]], first: int | None) -> list[bool]:
@@ -51,12 +30,9 @@ def heads_in_the_plane(
     roles: Sequence[str | None],
     names: Sequence[str],
     chosen: int | None,
-    *,
-    theme: str = "light",
-    texts: Labels = PLANE,
 ) -> Drawing:
-    """points: [head, 2]; places: layer and head of each, from 1; roles: of `ROLE`, None: no role; names: the roles in
-    words."""
+    """points: [head, 2]; places: layer and head of each, from 1; roles: of `style.ROLE`, None: no role; names: the
+    roles in words."""
     figure = Drawing()
     apart = _apart(points, chosen)
     figure.add_scatter(
@@ -64,13 +40,13 @@ def heads_in_the_plane(
         text=[f"{layer}.{head}" if shown else "" for (layer, head), shown in zip(places, apart, strict=True)],
         textposition="top center", cliponaxis=False,
         hovertext=[
-            texts["head"].format(layer=layer, head=head, role=plain(name))
+            _("layer {layer}, head {head}: {role}", layer=layer, head=head, role=plain(name))
             for (layer, head), name in zip(places, names, strict=True)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
         marker={
             "size": [18 if index == chosen else 12 for index in range(len(points))],
-            "color": [ROLE[role][theme] if role else GREY[theme] for role in roles],
+            "color": [ROLE[role] if role else GREY for role in roles],
             "symbol": ["circle" if role else "circle-open" for role in roles],
         },
     )  # fmt: skip
@@ -78,7 +54,12 @@ def heads_in_the_plane(
         xaxis={"showticklabels": False, "showgrid": False},
         yaxis={"showticklabels": False, "showgrid": False, "scaleanchor": "x"}, showlegend=False, hovermode="closest",
     )  # fmt: skip
-    figure = dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
-    for name, colours in figure.meta["palette"].items():
-        colours += [role[name] for role in ROLE.values()]
+    title = _("Heads that attend alike stand together (1.7: layer 1, head 7)")
+    subtitle = _(
+        "the axes have no meaning; 1.2: layer 1, head 2; distance: square root of the mean Jensen-Shannon divergence "
+        "between their rows (Clark et al. 2019)"
+    )
+    figure = dressed(titled(figure, title, subtitle))
+    figure.meta["palette"]["light"] += ROLE.values()
+    figure.meta["palette"]["dark"] += [DARK[colour] for colour in ROLE.values()]
     return figure

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from transformer.figures.drawing import Drawing, merged
 
-Labels = Mapping[str, str]  # name -> text of a figure; in English by default
-
-INK = {"light": "#16181d", "dark": "#e8eaee"}
-PAPER = {"light": "#fcfcfb", "dark": "#101216"}
-LINE = {"light": "#e3e5e8", "dark": "#2a2f38"}
-GREY = {"light": "#5f6672", "dark": "#9aa3b0"}
-BLUE = {"light": "#0b63b0", "dark": "#6db7ff"}  # source, encoder
-ORANGE = {"light": "#b5490a", "dark": "#ff9e5e"}  # target, decoder
-PURPLE = {"light": "#7a2f8f", "dark": "#d795ea"}  # cross-attention alone
-TEAL = {"light": "#00727f", "dark": "#4fd0d9"}  # what belongs to neither side
+INK, PAPER, LINE, GREY = "#16181d", "#fcfcfb", "#e3e5e8", "#5f6672"
+BLUE = "#0b63b0"  # source, encoder
+ORANGE = "#b5490a"  # target, decoder
+PURPLE = "#7a2f8f"  # cross-attention alone
+TEAL = "#00727f"  # what belongs to neither side
 PALETTE = (INK, PAPER, LINE, GREY, BLUE, ORANGE, PURPLE, TEAL)
+# Of what a head does, as in frontend/src/headgrid/headgrid.css.
+ROLE = {
+    "previous": BLUE, "same": "#4a7a1e", "next": "#008299", "predicted": PURPLE, "fed": ORANGE, "resting": "#7d8490",
+    "punctuation": "#a3780a", "rarest": "#b0306a", "broad": "#a0764e",
+}  # fmt: skip
+DARK = {  # colour -> the same in the dark theme
+    INK: "#e8eaee", PAPER: "#101216", LINE: "#2a2f38", GREY: "#9aa3b0", BLUE: "#6db7ff", ORANGE: "#ff9e5e",
+    PURPLE: "#d795ea", TEAL: "#4fd0d9", ROLE["same"]: "#a3d977", ROLE["next"]: "#4fd3e6", ROLE["resting"]: "#aab2bf",
+    ROLE["punctuation"]: "#ecc94b", ROLE["rarest"]: "#ff8fb8", ROLE["broad"]: "#d9b48f",
+}  # fmt: skip
 FONT = "Source Sans, Source Sans Pro, system-ui, sans-serif"
 SIZE = 15
 MOST_LABELS = 40  # tick labels on one axis: more can neither be read nor drawn quickly
@@ -44,17 +49,17 @@ def short(text: str, longest: int = LONGEST_LABEL) -> str:
     return plain(text if len(text) <= longest else text[: longest - 1] + "…")
 
 
-def ramp(colour: dict[str, str], theme: str) -> list[list[float | str]]:
+def ramp(colour: str) -> list[list[float | str]]:
     """A colour scale from the background to one of the project's colours, monotonic in lightness."""
-    return [[0.0, PAPER[theme]], [1.0, colour[theme]]]
+    return [[0.0, PAPER], [1.0, colour]]
 
 
-def diverging(theme: str, colour: dict[str, str] = TEAL) -> list[list[float | str]]:
+def diverging(colour: str = TEAL) -> list[list[float | str]]:
     """A colour scale for values below and above 0: ink, background, the given colour. Give it zmid=0.
 
     Blue and orange name the two sides, so they cannot also name signs; the lab draws differences in the same way.
     """
-    return [[0.0, INK[theme]], [0.5, PAPER[theme]], [1.0, colour[theme]]]
+    return [[0.0, INK], [0.5, PAPER], [1.0, colour]]
 
 
 def nth(axis: str, number: int) -> str:
@@ -94,29 +99,30 @@ def slider(figure: Drawing, label: str, start: int = 0) -> Drawing:
     return figure.update_layout(sliders=[{"active": start, "steps": steps, "currentvalue": {"prefix": f"{label}: "}}])
 
 
-def dressed(figure: Drawing, theme: str = "light", height: int = 380) -> Drawing:
-    """The figure in the colours of a theme, "light" or "dark", on a transparent background. Call it last.
+def dressed(figure: Drawing, height: int = 380) -> Drawing:
+    """The figure on a transparent background. Call it last.
 
     `layout.meta["palette"]` holds the same colours in both themes, so that a browser can swap them when its theme
-    changes.
+    changes, as `Drawing.in_dark` does.
     """
     layout = figure.layout
     above = bool(layout.get("title", {}).get("text"))
     below = 130 if "x" in figure.meta.get("labels", {}) else 74  # pixels: ticks, which may slant; title
-    figure.meta["palette"] = {name: [colour[name] for colour in PALETTE] for name in ("light", "dark")}
+    figure.meta["palette"] = {"light": list(PALETTE), "dark": [DARK[colour] for colour in PALETTE]}
+    figure.dark = DARK
     more: dict[str, Any] = {
         "hovermode": layout.get("hovermode", "x unified"),
         "height": height + (64 if above else 0),
         "margin": {"l": 60, "r": 60, "t": 80 if above else 16, "b": 50},
         "title": {"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": SIZE + 3},
-                  "subtitle": {"font": {"size": SIZE, "color": GREY[theme]}}},
-        "font": {"size": SIZE, "color": INK[theme], "family": FONT},
+                  "subtitle": {"font": {"size": SIZE, "color": GREY}}},
+        "font": {"size": SIZE, "color": INK, "family": FONT},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "legend": {"orientation": "h", "y": -below / max(120, height - 66), "x": 0, "yanchor": "top"},
-        "hoverlabel": {"bgcolor": LINE[theme], "font": {"color": INK[theme], "family": FONT}},
+        "hoverlabel": {"bgcolor": LINE, "font": {"color": INK, "family": FONT}},
     }  # fmt: skip
-    axis = {"gridcolor": LINE[theme], "linecolor": LINE[theme], "zeroline": False, "automargin": True}
+    axis = {"gridcolor": LINE, "linecolor": LINE, "zeroline": False, "automargin": True}
     for name in {"xaxis", "yaxis", *layout}:
         if name.startswith("xaxis"):
             more[name] = {**axis, "title": {"standoff": 8}}

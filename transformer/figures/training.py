@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, ORANGE, TEAL, Labels, dressed, titled
-from transformer.texts import N_
-
-LABELS = {
-    "title": N_("Training"),
-    "subtitle": N_("loss: mean cross-entropy in nats per target token; the training loss includes dropout"),
-    "loss": N_("training loss"),
-    "validation_loss": N_("validation loss"),
-    "bleu": N_("validation BLEU"),
-    "step": N_("training step"),
-    "axis": N_("loss: lower is better"),
-    "bleu_axis": N_("BLEU: higher is better"),
-}
+from transformer.figures.style import BLUE, ORANGE, TEAL, dressed, titled
+from transformer.texts import _
 
 
 @plotly_figure
-def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", texts: Labels = LABELS) -> Drawing:
+def training_curve(rows: Sequence[Mapping[str, str]]) -> Drawing:
     """Loss in nats per target token (left axis) and BLEU (right axis) over the step.
 
     rows: of training.csv, names to text; empty fields are not drawn, and a column without values has no line and no
@@ -36,24 +25,24 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", t
     figure = Drawing()
     drawn = []
     for name, label, colour, axis, dash in (
-        ("loss", texts["loss"], ORANGE, "y", "dot"),
-        ("validation_loss", texts["validation_loss"], BLUE, "y", "solid"),
-        ("validation_bleu", texts["bleu"], TEAL, "y2", "solid"),
+        ("loss", _("training loss"), ORANGE, "y", "dot"),
+        ("validation_loss", _("validation loss"), BLUE, "y", "solid"),
+        ("validation_bleu", _("validation BLEU"), TEAL, "y2", "solid"),
     ):
         steps, values = column(name)
         if steps:
             drawn.append(axis)
-            line = {"color": colour[theme], "dash": dash}
+            line = {"color": colour, "dash": dash}
             figure.add_scatter(x=steps, y=values, name=label, yaxis=axis, mode="lines+markers", line=line)
     figure.update_layout(
-        xaxis={"title": texts["step"]},
-        yaxis={"title": texts["axis"], "rangemode": "tozero", "automargin": True},
+        xaxis={"title": _("training step")},
+        yaxis={"title": _("loss: lower is better"), "rangemode": "tozero", "automargin": True},
     )
     if "y2" in drawn:
         figure.update_layout(
             yaxis2={
-                "title": {"text": texts["bleu_axis"], "font": {"color": TEAL[theme]}},
-                "tickfont": {"color": TEAL[theme]},
+                "title": {"text": _("BLEU: higher is better"), "font": {"color": TEAL}},
+                "tickfont": {"color": TEAL},
                 "overlaying": "y",
                 "side": "right",
                 "rangemode": "tozero",
@@ -62,4 +51,5 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", t
                 "automargin": True,
             }
         )
-    return dressed(titled(figure, texts["title"], texts["subtitle"]), theme)
+    subtitle = _("loss: mean cross-entropy in nats per target token; the training loss includes dropout")
+    return dressed(titled(figure, _("Training"), subtitle))

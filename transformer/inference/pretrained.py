@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import torch
 import torch.nn.functional as F
 
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.constraints import FREE
 from transformer.checkpoints.folder import (
@@ -30,7 +30,7 @@ from transformer.checkpoints.folder import (
 from transformer.checkpoints.importers import open_folder
 from transformer.checkpoints.languages import SPOKEN, Codes, between, two_languages
 from transformer.checks import expect
-from transformer.files import Packed, read_own
+from transformer.files import Packed, read_own, reading_file
 from transformer.inference.reference import drawn, mean_outputs, sentence_outputs
 from transformer.inference.sampling import Drawn, Sampling
 from transformer.inference.search import (
@@ -635,10 +635,7 @@ class Pretrained:
         if not keys:
             return out
         lengths = [(len(numbered[key]), len(numbered[key])) for key in keys]
-        groups = bucket(lengths, max(1, batch_tokens // beam), None)
-        if interventions:
-            groups = [same for rows in groups for same in _of_one_length(rows, lengths)]
-        for rows in groups:
+        for rows in bucket(lengths, max(1, batch_tokens // beam), None, alike=bool(interventions)):
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
             forced = [begun[keys[row]] for row in rows]
             found = self._search(batch, beam, alpha, longest, tap, forced, sample, n)
@@ -791,7 +788,7 @@ class Pretrained:
         pairs: Sequence[tuple[str, str]],
         keep: Sequence[str] | str = ("cross.weights",),
         batch_tokens: int = 1000,
-        progress: Callable[[int, int], bool] = lambda done, total: True,
+        progress: Progress = lambda done, total: True,
     ) -> list[Kept]:
         """Chosen tensors of many sentence pairs with their given targets, in padded batches.
 
@@ -810,8 +807,7 @@ class Pretrained:
         for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
             kept = trace_batch(self.model, [numbered[row] for row in rows], keep)
             found |= dict(zip(rows, kept, strict=True))
-            if not progress(len(found), len(pairs)):
-                raise Stopped
+            tell(progress, len(found), len(pairs))
         return [found[row] for row in range(len(numbered))]
 
     def trace_many(self, pairs: Iterable[tuple[str, str | None]], batch_tokens: int = 1000) -> Iterator[Trace]:
@@ -989,14 +985,6 @@ def _check_search(beam: int, alpha: float | None, sample: Sampling | None, n: in
         raise UserError("sampling has no beams; give beam=1, or no sample")
 
 
-def _of_one_length(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """The same rows in groups of equal source length."""
-    groups: dict[int, list[int]] = {}
-    for row in rows:
-        groups.setdefault(lengths[row][0], []).append(row)
-    return list(groups.values())
-
-
 def available() -> dict[str, Path]:
     """Name -> folder of every checkpoint that can be loaded by name, in the order of the searched folders."""
     checkpoints: dict[str, Path] = {}
@@ -1060,10 +1048,8 @@ def load(name: str | Path, device: torch.device | str = "cpu", dtype: torch.dtyp
             name=str(name)[:200],
             names=any_of(known, str(name)),
         )
-    try:
+    with reading_file(path, CheckpointError):
         checkpoint = open_folder(path)
-    except OSError as error:
-        raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
     for note in checkpoint.notes:
         warnings.warn(f"{checkpoint.name}: {note}", CheckpointWarning, stacklevel=2)
     return _in_use(checkpoint, device, dtype=kind)
@@ -1092,18 +1078,4 @@ def _in_use(
             device=repr(device)[:60],
         ) from error
     prepare_for_decoding(model)
-    return Pretrained(
-        name=checkpoint.name,
-        path=checkpoint.path,
-        model=model,
-        tokenizer=checkpoint.tokenizer,
-        languages=checkpoint.languages,
-        metrics=checkpoint.metrics,
-        source_tokenizer=checkpoint.source_tokenizer,
-        rule=checkpoint.rule,
-        alpha=checkpoint.alpha,
-        notes=checkpoint.notes,
-        family=checkpoint.family,
-        codes=checkpoint.codes,
-        packed=packed,
-    )
+    return Pretrained(**{**vars(checkpoint), "model": model}, packed=packed)

@@ -47,6 +47,8 @@ class LiveRun:
     owner: its viewer and the network address; experiment: an `Experiment`
     """
 
+    recording = False  # a `RecordedRun` is one
+
     def __init__(
         self, experiment: Any, limit: float, watched: Callable[[], bool], owner: tuple[Hashable, Hashable]
     ) -> None:

@@ -44,6 +44,8 @@ class RecordedRun:
     id: str = ""
     stage: str = "done"
     place: int = 0
+    wait: float | None = None
+    pause_left: float = 0.0
     reason: str = "steps"
     error: str = ""
     seconds: float = 0.0

@@ -4,7 +4,7 @@ readings of a row."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,7 +25,7 @@ from transformer.analysis.alignment import (
     words_of,
 )
 from transformer.attribution.vectors import transformed
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.text.batching import bucket
 from transformer.texts import UserError, any_of
@@ -141,7 +141,7 @@ def measure_alignment(
     model: Pretrained,
     golds: Sequence[Gold],
     measures: Sequence[str] = MEASURES,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
 ) -> AlignmentScores:
     """Trace every pair with its given target, and score the links of every map.
 
@@ -164,8 +164,7 @@ def measure_alignment(
                     links.setdefault(source, []).append((best_links(matrix), gold))
         except AlignmentError as error:
             raise AlignmentError("line {number}: {error}", number=gold.line, error=error) from error
-        if not progress(done, len(fitting)):
-            raise Stopped
+        tell(progress, done, len(fitting))
     diagonal = [(diagonal_links(len(gold.source_words), len(gold.target_words)), gold) for gold in fitting]
     scores = {source: score(found) for source, found in links.items()}
     return AlignmentScores(scores, score(diagonal), best_possible(fitting), len(fitting))
@@ -177,7 +176,7 @@ def symmetric(
     reverse: Pretrained,
     back: Source,
     golds: Sequence[Gold],
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
 ) -> Score:
     """The score of links that two models of opposite directions agree on, grown by `analysis.alignment.symmetrised`.
 
@@ -200,8 +199,7 @@ def symmetric(
     links: list[frozenset[Link]] = []
     for one in both_ways(model, [(gold.source, gold.target) for gold in fitting], source, reverse, back):
         links.append(one)
-        if not progress(len(links), len(fitting)):
-            raise Stopped
+        tell(progress, len(links), len(fitting))
     if not any(links):
         raise AlignmentError("the two models agree on no link, so there is nothing to score; choose another model")
     return score(zip(links, fitting, strict=True))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.attribution.gradients import differentiable, gradients_of
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference import reference
 from transformer.inference.drafts import BATCH, Ids
 from transformer.inference.pretrained import Pretrained
@@ -37,7 +37,6 @@ METRICS = ("bleu", "exact")
 MOST_REMEMBERED = 300_000_000  # bytes of matrices that `without` keeps for further calls
 ENOUGH = 0.9  # of the score of all heads, with which a pruned model still counts as whole
 Head = tuple[str, int, int]  # kind of attention, layer and head from 0
-Progress = Callable[[int, int], bool]
 
 
 def all_heads(config: ModelConfig) -> list[Head]:
@@ -59,8 +58,8 @@ def name_of(head: Head) -> str:
 def sub_layers(config: ModelConfig) -> dict[str, list[Skip]]:
     """Every sub-layer, and every layer with all of its sub-layers, by name: "decoder.2.cross", "decoder.2"."""
     found: dict[str, list[Skip]] = {}
-    for stack, layers in zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True):
-        for layer in range(layers):
+    for stack in STACKS:
+        for layer in range(layers_of(config, stack)):
             parts = [Skip(stack, layer, part) for part in SUB_LAYERS[stack]]
             found |= {part.value: [part] for part in parts} | {f"{stack}.{layer + 1}": parts}
     return found
@@ -120,7 +119,7 @@ class Remembered(nn.Module):
 
 def _unchanged(parts: Sequence[Head | Skip], config: ModelConfig) -> list[tuple[str, int]]:
     """The stack and number of every layer whose output is the same with and without these parts."""
-    first = dict(zip(STACKS, (config.encoder_layers, config.decoder_layers), strict=True))
+    first = {stack: layers_of(config, stack) for stack in STACKS}
     for part in parts:
         stack, layer = (
             (part.stack, part.layer) if isinstance(part, Skip) else (STACKS[part[0] != "encoder_self"], part[1])
@@ -284,8 +283,7 @@ def effects(
             low, high = _interval(model, written, after, references)
             effect = replace(effect, score=_score(model, after, references) - whole, low=low, high=high)
         found[name] = effect
-        if not progress(len(found), len(groups)):
-            raise Stopped
+        tell(progress, len(found), len(groups))
     return found
 
 
@@ -349,8 +347,7 @@ def pruning_curve(
     for count in counts:
         changed = without(model, order[:count], seen=seen)
         scores.append(_score(model, [one.text for one in changed.translate_all(sources)], references))
-        if not progress(len(scores), len(counts)):
-            raise Stopped
+        tell(progress, len(scores), len(counts))
     return Curve(tuple(len(order) - count for count in counts), tuple(scores))
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from transformer.analysis.activations import ACTIVE, SHAPES
+from transformer.cancellation import Progress, tell
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.interventions.sets import layers_of
 from transformer.model.masks import real_tokens
 from transformer.model.tap import STACKS, EditingTap, check_stack
-from transformer.probing.probes import Stopped
 from transformer.short_repr import short_repr
 from transformer.text.batching import bucket, make_batch
 from transformer.training.data import Pair
@@ -120,7 +120,7 @@ class _Sums:
 def neuron_statistics(
     model: Pretrained,
     pairs: Sequence[Pair],
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     batch_tokens: int = BATCH_TOKENS,
     threshold: float | None = None,
 ) -> NeuronStatistics:
@@ -144,8 +144,7 @@ def neuron_statistics(
         for layer in range(layers[stack])
     })  # fmt: skip
     done = 0
-    if not progress(0, len(pairs)):
-        raise Stopped
+    tell(progress, 0, len(pairs))
     for rows in bucket([(len(source) + 1, len(target) + 1) for source, target in numbered], batch_tokens, None):
         batch = make_batch([numbered[row][0] for row in rows], [numbered[row][1] for row in rows], config)
         source, fed = batch.source.to(device), batch.target_in.to(device)
@@ -153,8 +152,7 @@ def neuron_statistics(
         sums["decoder"].begin(rows, real_tokens(fed, config.pad_id))
         model.model.decode(fed, model.model.encode(source, tap), source, tap)
         done += len(rows)
-        if not progress(done, len(pairs)):
-            raise Stopped
+        tell(progress, done, len(pairs))
     return NeuronStatistics(sums["encoder"].finish(), sums["decoder"].finish(), above, len(pairs))
 
 

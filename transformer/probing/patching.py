@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.edits import joined
 from transformer.interventions.sets import SUB_LAYERS, layers_of
@@ -38,7 +38,7 @@ def recovery(
     places: Sequence[Place],
     step: int,
     token: int,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     other_step: int | None = None,
 ) -> Recovery:
     """Patch each place alone, those of one layer in one batch, which begins with that layer.
@@ -85,8 +85,7 @@ def recovery(
             for index, one in zip(some, network.project(outputs).double().log_softmax(-1)[:, token], strict=True):
                 found[index] = float(one)
             done += len(some)
-            if not progress(done, total):
-                raise Stopped
+            tell(progress, done, total)
     return Recovery(ends[0], ends[1], tuple((one - ends[0]) / (ends[1] - ends[0]) for one in found))
 
 
@@ -113,31 +112,24 @@ def layer_places(model: Pretrained) -> dict[str, list[Place]]:
 
 def sub_layer_places(model: Pretrained, trace: Trace) -> dict[str, list[Place]]:
     """ "encoder" or "decoder" -> what every sub-layer adds to the residual stream at every token, in their order."""
-    tokens, layers = _sizes(model, trace)
-    return {
-        stack: [
-            Place("update", f"{stack}.{layer}.{part}", token=token)
-            for layer in range(layers[stack])
-            for part in SUB_LAYERS[stack]
-            for token in range(tokens[stack])
-        ]
-        for stack in STACKS
-    }
+    return _at_tokens(model, trace, "update", SUB_LAYERS)
 
 
-def _sizes(model: Pretrained, trace: Trace) -> tuple[dict[str, int], dict[str, int]]:
-    """Tokens and layers of each stack."""
-    tokens = dict(zip(STACKS, (len(trace.source_ids), len(trace.target_in_ids)), strict=True))
-    return tokens, dict(zip(STACKS, (model.config.encoder_layers, model.config.decoder_layers), strict=True))
-
-
-def stream_places(model: Pretrained, trace: Trace) -> Mapping[str, list[Place]]:
+def stream_places(model: Pretrained, trace: Trace) -> dict[str, list[Place]]:
     """ "encoder" or "decoder" -> the residual stream after every layer at every token, layer by layer."""
-    tokens, layers = _sizes(model, trace)
+    return _at_tokens(model, trace, "leaves", dict.fromkeys(STACKS, ("ff",)))
+
+
+def _at_tokens(
+    model: Pretrained, trace: Trace, name: str, parts: Mapping[str, Sequence[str]]
+) -> dict[str, list[Place]]:
+    """A tensor of these parts of every layer at every token, by stack."""
+    tokens = dict(zip(STACKS, (len(trace.source_ids), len(trace.target_in_ids)), strict=True))
     return {
         stack: [
-            Place("leaves", f"{stack}.{layer}.ff", token=token)
-            for layer in range(layers[stack])
+            Place(name, f"{stack}.{layer}.{part}", token=token)
+            for layer in range(layers_of(model.config, stack))
+            for part in parts[stack]
             for token in range(tokens[stack])
         ]
         for stack in STACKS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +13,7 @@ import torch
 
 from transformer.analysis.alignment import Gold, read_gold
 from transformer.analysis.translation import repetition
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import greedy
@@ -115,7 +115,7 @@ def probe(
     model: Pretrained,
     pairs: Sequence[Pair],
     interventions: Interventions = NONE,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     group: int = GROUP,
 ) -> ProbeScores:
     """Translate every source greedily with the switches, and score it.
@@ -138,8 +138,7 @@ def probe(
     texts = [""] * len(pairs)
     written: list[tuple[int, ...]] = [()] * len(pairs)
     surprised, tokens, done = 0.0, 0, 0
-    if not progress(0, len(pairs)):
-        raise Stopped
+    tell(progress, 0, len(pairs))
     for rows in _groups([len(source) for source in sources], group):
         batch = torch.tensor([sources[row] for row in rows], device=model.model.device)
         found = greedy(model.model, batch, longest, tap=tap, constraints=model.rule.constraints)
@@ -148,8 +147,7 @@ def probe(
             texts[row], written[row] = model.tokenizer.decode(ids.ids), ids.ids
         nats, count, _ = surprise(model, [pairs[row] for row in rows], interventions=interventions)
         surprised, tokens, done = surprised + nats, tokens + count, done + len(rows)
-        if not progress(done, len(pairs)):
-            raise Stopped
+        tell(progress, done, len(pairs))
     references, tokenize = [target for _, target in pairs], tokenizer_for(model.languages[1])
     return ProbeScores(
         sentences=len(pairs),

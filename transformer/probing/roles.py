@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from transformer.analysis.heads import Seen, Splitter, WordList, read_word_list, words_of
 from transformer.analysis.tokens import BOX, is_special
+from transformer.cancellation import Progress
 from transformer.files import read_text
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.probing.probes import GOLD, PROBES, direction, task_of
@@ -14,7 +15,6 @@ from transformer.training.data import Pair
 from transformer.training.tasks import TASKS
 
 LARGEST_WORDS = 50_000_000  # bytes
-Progress = Callable[[int, int], bool]
 KEEP = tuple(f"{kind}.{field}" for kind in KINDS for field in ("weights", "mask"))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from torch import Tensor
 
 from transformer.analysis.heads import words_of
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.interventions.sets import layers_of
 from transformer.model.tap import KINDS, STACKS
@@ -24,7 +24,6 @@ MOST_LINES, LONGEST = 5_000, 1_000  # lines of a text, and characters of one
 MOST_HITS = 200  # hits that are kept; the others are only counted
 GROUP = 50  # pairs between two calls of `progress`
 READINGS = ("predicted", "fed")
-Progress = Callable[[int, int], bool]
 
 
 class SearchError(UserError):
@@ -99,8 +98,7 @@ def read_lines(model: Pretrained, text: str, progress: Progress = lambda done, t
         group = [row for row in range(start, min(start + GROUP, len(pairs))) if not pairs[row][1].strip()]
         for row, made in zip(group, model.translate_all([pairs[row][0] for row in group]), strict=True):
             pairs[row] = (pairs[row][0], made.text)
-        if not progress(min(start + GROUP, len(pairs)), len(pairs)):
-            raise Stopped
+        tell(progress, min(start + GROUP, len(pairs)), len(pairs))
     return [(source, target) for source, target in pairs if target.strip()]
 
 
@@ -128,8 +126,7 @@ def read(
             found = {name: kept[name] if layer is None else kept[name][layer] for name in names}
             tensors = {name: tensor.clone() for name, tensor in found.items()}  # without padding and other layers
             yield Read(tensors, _words(model, pair, kept))
-        if not progress(start + len(group), len(pairs)):
-            raise Stopped
+        tell(progress, start + len(group), len(pairs))
 
 
 def _words(model: Pretrained, pair: Pair, kept: Kept) -> dict[str, list[str | None]]:
@@ -256,7 +253,7 @@ def search_neuron(
     if stack not in STACKS:
         raise SearchError("unknown stack {kind!r}; choose {names}", kind=stack, names=any_of(STACKS, stack))
     config = model.config
-    _check_index(layer, config.encoder_layers if stack == "encoder" else config.decoder_layers, "layer")
+    _check_index(layer, layers_of(config, stack), "layer")
     _check_index(neuron, config.d_ff, "neuron")
     side, name = ("source" if stack == "encoder" else "fed"), f"{stack}_ff.activation"
     collected, wanted = into or Collected(), _pattern(word)

@@ -71,6 +71,10 @@ class SqliteRooms(Rooms):
                     self._connection.execute("ROLLBACK")
                 raise
 
+    def _execute(self, query: str, *values: object) -> None:
+        with self._change() as connection:
+            connection.execute(query, values)
+
     def _rows(self, query: str, *values: object) -> list[tuple]:
         with self._lock, _said():
             return self._connection.execute(query, values).fetchall()
@@ -104,15 +108,11 @@ class SqliteRooms(Rooms):
         return dict(self._rows(f"SELECT code, step FROM rooms WHERE code IN ({marks})", *codes))
 
     def _end(self, code: str) -> None:
-        with self._change() as connection:
-            connection.execute("DELETE FROM rooms WHERE code = ?", (code,))
+        self._execute("DELETE FROM rooms WHERE code = ?", code)
 
     def _show(self, code: str, path: str, params: str) -> None:
-        with self._change() as connection:
-            connection.execute(
-                "UPDATE rooms SET path = ?, params = ?, step = step + 1 WHERE code = ? AND (path, params) <> (?, ?)",
-                (path, params, code, path, params),
-            )
+        query = "UPDATE rooms SET path = ?, params = ?, step = step + 1 WHERE code = ? AND (path, params) <> (?, ?)"
+        self._execute(query, path, params, code, path, params)
 
     def _reveal(self, code: str, question: str, right: str, sentence: str) -> None:
         with self._change() as connection:
@@ -149,16 +149,13 @@ class SqliteRooms(Rooms):
         return Member(member, rows[0][0], bool(rows[0][1])) if rows else None
 
     def _rename(self, code: str, member: str, name: str) -> None:
-        with self._change() as connection:
-            connection.execute("UPDATE members SET name = ? WHERE code = ? AND id = ?", (name, code, member))
+        self._execute("UPDATE members SET name = ? WHERE code = ? AND id = ?", name, code, member)
 
     def follow(self, code: str, member: str, follows: bool) -> None:
-        with self._change() as connection:
-            connection.execute("UPDATE members SET follows = ? WHERE code = ? AND id = ?", (int(follows), code, member))
+        self._execute("UPDATE members SET follows = ? WHERE code = ? AND id = ?", int(follows), code, member)
 
     def leave(self, code: str, member: str) -> None:
-        with self._change() as connection:
-            connection.execute("DELETE FROM members WHERE code = ? AND id = ?", (code, member))
+        self._execute("DELETE FROM members WHERE code = ? AND id = ?", code, member)
 
     def see(self, members: Iterable[tuple[str, str]]) -> None:
         now = self.now()
@@ -225,14 +222,10 @@ class SqliteRooms(Rooms):
         return [Find(number, name, path, json.loads(params), text) for number, name, path, params, text in rows]
 
     def _remove_answer(self, code: str, member: str, question: str) -> None:
-        with self._change() as connection:
-            connection.execute(
-                "DELETE FROM answers WHERE code = ? AND member = ? AND question = ?", (code, member, question)
-            )
+        self._execute("DELETE FROM answers WHERE code = ? AND member = ? AND question = ?", code, member, question)
 
     def _remove_find(self, code: str, number: int) -> None:
-        with self._change() as connection:
-            connection.execute("DELETE FROM finds WHERE code = ? AND number = ?", (code, number))
+        self._execute("DELETE FROM finds WHERE code = ? AND number = ?", code, number)
 
 
 @contextlib.contextmanager

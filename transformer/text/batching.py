@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -55,11 +56,14 @@ def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
     )
 
 
-def bucket(lengths: Sequence[tuple[int, int]], tokens: int, rng: np.random.Generator | None) -> list[list[int]]:
+def bucket(
+    lengths: Sequence[tuple[int, int]], tokens: int, rng: np.random.Generator | None, alike: bool = False
+) -> list[list[int]]:
     """Indices of sentence pairs in batches of similar length, at most `tokens` padded tokens per side.
 
     lengths: (source, target) of every pair, special tokens included. With rng, pairs of equal length
-    and the batches are in random order; without, sorted. A pair longer than `tokens` is a batch by itself.
+    and the batches are in random order; without, sorted. A pair longer than `tokens` is a batch by itself. alike: only
+    pairs of equal lengths share a batch, because a switch could make padding visible.
     """
     if not len(lengths):
         return []
@@ -77,4 +81,6 @@ def bucket(lengths: Sequence[tuple[int, int]], tokens: int, rng: np.random.Gener
         longest = longest_now
     if rng is not None:
         rng.shuffle(batches)
+    if alike:
+        return [list(same) for rows in batches for _, same in itertools.groupby(rows, key=lengths.__getitem__)]
     return batches

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import sentencepiece
 
-from transformer.files import read_bounded, write_whole
+from transformer.files import read_bounded, reading_file, write_whole
 from transformer.text.piece_file import PieceFileError, check_pieces, is_bpe
 from transformer.texts import Text, UserError
 
@@ -88,11 +88,10 @@ class AnyTokenizer(Protocol):
 def read_processor(path: Path, largest: int) -> sentencepiece.SentencePieceProcessor:
     """A SentencePiece model of at most `largest` bytes, with any special pieces. Raises TokenizerError."""
     name = path.name
-    try:
+    with reading_file(name, TokenizerError):
         model = read_bounded(path, largest)
+    try:
         check_pieces(model)
-    except OSError as error:
-        raise TokenizerError("{name} cannot be read: {reason}", name=name, reason=error.strerror) from error
     except PieceFileError as error:
         raise TokenizerError("{name}: {error}", name=name, error=error) from error
     processor = sentencepiece.SentencePieceProcessor()
@@ -136,10 +135,8 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         """Raises TokenizerError if the file cannot be read as a SentencePiece model."""
-        try:
+        with reading_file(path, TokenizerError):
             return cls(read_bounded(Path(path), LARGEST_TOKENIZER))
-        except OSError as error:
-            raise TokenizerError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
 
     @classmethod
     def train(cls, lines: Iterable[str], vocab_size: int, kind: str = "unigram") -> Tokenizer:

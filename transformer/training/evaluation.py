@@ -72,14 +72,6 @@ def fits(model: Pretrained, text: str, side: str, interventions: Interventions =
     return True
 
 
-def _alike(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """The same rows in groups of equal lengths on both sides."""
-    groups: dict[tuple[int, int], list[int]] = {}
-    for row in rows:
-        groups.setdefault(lengths[row], []).append(row)
-    return list(groups.values())
-
-
 @torch.inference_mode()
 def surprise(
     model: Pretrained,
@@ -103,10 +95,7 @@ def surprise(
     total, count = 0.0, 0
     network, config = model.model, model.config
     lengths = [(len(s) + 1, len(t) + 1) for s, t in numbered]
-    groups = bucket(lengths, batch_tokens, None)
-    if interventions:
-        groups = [same for rows in groups for same in _alike(rows, lengths)]
-    for rows in groups:
+    for rows in bucket(lengths, batch_tokens, None, alike=bool(interventions)):
         batch = make_batch([numbered[i][0] for i in rows], [numbered[i][1] for i in rows], config)
         source, fed, wanted = (x.to(network.device) for x in (batch.source, batch.target_in, batch.target_out))
         hidden = model.hidden(source, fed, interventions)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from transformer.analysis.formation import Forming
@@ -16,25 +15,11 @@ from transformer.view.languages import browser_texts
 from transformer.view.pack import Writer
 from transformer.view.state import View
 
+if TYPE_CHECKING:
+    from transformer.training.recording import Recording
+
 HABITS = (*OFFSETS, *READINGS)  # of `HeadStatistics`, in this order
 SHOWN = 240  # characters of a state's translation; an untrained model writes up to its limit
-
-
-class Recorded(Protocol):
-    """The attributes of `transformer.training.recording.Recording`."""
-
-    @property
-    def steps(self) -> tuple[int, ...]: ...
-    @property
-    def sentences(self) -> tuple[tuple[str, str], ...]: ...
-    @property
-    def weights(self) -> Mapping[str, Sequence[np.ndarray]]: ...
-    @property
-    def translations(self) -> tuple[tuple[str, ...], ...]: ...
-    @property
-    def scores(self) -> tuple[dict[str, float], ...]: ...
-    @property
-    def measure(self) -> str: ...
 
 
 def _percent(statistics: HeadStatistics) -> torch.Tensor:
@@ -44,7 +29,7 @@ def _percent(statistics: HeadStatistics) -> torch.Tensor:
 
 
 def formation_pack(
-    recording: Recorded,
+    recording: Recording,
     fitting: Sequence[object | None],
     statistics: Mapping[str, HeadStatistics],
     formings: Sequence[Forming],

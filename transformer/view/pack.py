@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 import torch
@@ -157,7 +158,6 @@ def full_pack(
     kinds = {}
     for kind in KINDS:
         attention = trace.attention(kind)
-        checks = check(attention)
         kinds[kind] = {
             "layers": attention.layers,
             "rows": ROWS[kind],
@@ -166,12 +166,7 @@ def full_pack(
             "zero": attention.zero.tolist(),
             "replaced": attention.replaced.tolist(),
             "picture": writer.add((attention.weights * 255).round().byte()),
-            "checks": {
-                "row_sum": checks.row_sum,
-                "masked": checks.masked,
-                "recomputed": checks.recomputed,
-                "tolerance": checks.tolerance,
-            },
+            "checks": asdict(check(attention)),
         }
     entries = []
     if exact:
@@ -225,15 +220,8 @@ def feed_pack(trace: Trace, view: View) -> bytes:
         layer = None if view.layer is None else min(view.layer, attention.layers - 1)
         if layer is None or view.head is None:
             matrix = summarise(attention.weights, layer, view.head, view.summary)
-            entries.append(
-                {
-                    "kind": kind,
-                    "layer": "all" if layer is None else layer,
-                    "head": "all" if view.head is None else view.head,
-                    "summary": view.summary,
-                    "weights": writer.add(matrix),
-                }
-            )
+            place = {"layer": "all" if layer is None else layer, "head": "all" if view.head is None else view.head}
+            entries.append({"kind": kind, **place, "summary": view.summary, "weights": writer.add(matrix)})
         else:
             entries.append(_exact(writer, trace, kind, layer, view.head))
     return writer.finish({"format": 1, "id": trace.id, "exact": entries})

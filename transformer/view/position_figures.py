@@ -3,7 +3,7 @@ frontend/src/positions/."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +12,6 @@ import numpy as np
 from transformer.figures import positions as figures
 from transformer.figures.drawing import drawing
 from transformer.model.positions import sinusoidal
-from transformer.texts import translate
 
 D_MODEL, LENGTH = (2, 512), (2, 512)  # the ends of the sliders
 START_K, START_Q = 5, 10
@@ -36,8 +35,8 @@ class Values:
     q: int = 0
 
 
-def templates(names: Iterable[str], labels: Mapping[str, str], theme: str = "light") -> dict[str, str]:
-    """Name -> figure as JSON, made for the smallest table and no sentence. labels: those of the figures, translated."""
+def templates(names: Iterable[str], theme: str = "light") -> dict[str, str]:
+    """Name -> figure as JSON in the reader's language, made for the smallest table and no sentence."""
     table, waves, dims = sinusoidal(2, 2).numpy(), np.array([figures.SHORTEST]), (0,)
     products, half = table @ table.T, 1.0
     mean = np.array([products[0, 1], half, products[1, 0]])
@@ -50,10 +49,4 @@ def templates(names: Iterable[str], labels: Mapping[str, str], theme: str = "lig
         "map": partial(drawing(figures.shift_matrix), np.eye(2), 0),
         "shifted": partial(drawing(figures.shifted_beside), table, table, 0),
     }
-    return {name: made[name](theme=theme, texts=labels).to_json() for name in names}
-
-
-def reader_templates() -> dict[str, str]:
-    """`templates` of all figures in the reader's language."""
-    names = (name for part in PARTS.values() for name in part)
-    return templates(names, {name: translate(text) for name, text in figures.LABELS.items()})
+    return {name: made[name](theme=theme).to_json() for name in names}

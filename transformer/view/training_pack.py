@@ -49,45 +49,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from transformer.texts import Text
 from transformer.view.pack import Writer
 from transformer.view.training_messages import LAST, Place
 
+if TYPE_CHECKING:
+    from transformer.live_training.live_run import LiveRun
+    from transformer.live_training.recordings import RecordedRun
+
+    Run = LiveRun | RecordedRun
+
 MOST = 2_000_000  # bytes of attention in one pack, so that no answer delays the others; the next pack has the rest
 DIGITS = 6  # of losses and shares; no screen shows more
-
-
-class Run(Protocol):
-    """The attributes of a run to pack, as in `transformer.live_training.live_run.LiveRun`."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def experiment(self) -> Any: ...
-    @property
-    def stage(self) -> str: ...
-    @property
-    def place(self) -> int: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def error(self) -> Text | str: ...
-    @property
-    def opening(self) -> Any: ...
-    @property
-    def frames(self) -> Sequence[Any]: ...
-    @property
-    def step(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def limit(self) -> float: ...
-    @property
-    def result(self) -> bytes | None: ...
 
 
 def first_place(runs: Sequence[Run]) -> Place:
@@ -115,14 +91,6 @@ def _frame(frame: Any) -> dict[str, Any]:
     }
 
 
-def _opening(opening: Any) -> dict[str, Any]:
-    names = (
-        "source", "target", "source_tokens", "target_in", "target_out", "layers", "heads", "recorded", "parameters",
-        "unseen", "shown",
-    )  # fmt: skip
-    return {name: getattr(opening, name) for name in names}
-
-
 def _run(
     run: Run, label: str, watched: bool, have: int | None, budget: int, writer: Writer
 ) -> tuple[dict[str, Any], int]:
@@ -144,11 +112,11 @@ def _run(
         "steps": run.experiment.steps,
         "seed": run.experiment.seed,
         "causal": run.experiment.causal,
-        "recording": bool(getattr(run, "recording", False)),
+        "recording": run.recording,
         "watched": watched,
-        "wait": None if run.stage != "waiting" else getattr(run, "wait", None),
+        "wait": run.wait if run.stage == "waiting" else None,
         "openable": run.result is not None,
-        "pause_left": math.ceil(getattr(run, "pause_left", 0.0)) if run.stage == "paused" else 0,
+        "pause_left": math.ceil(run.pause_left) if run.stage == "paused" else 0,
     }
     count = len(run.frames)  # the list may grow meanwhile, but these frames stay
     start = count if have is None else min(have, count)
@@ -160,7 +128,7 @@ def _run(
     weights = torch.frombuffer(bytearray(b"".join(frame.weights for frame in new)), dtype=torch.uint8) if new else None
     header = {
         **about,
-        "opening": None if opening is None else _opening(opening),
+        "opening": None if opening is None else opening.to_dict(),
         "from": start,
         "recorded": count,
         "frames": [_frame(frame) for frame in new],

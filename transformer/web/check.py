@@ -8,14 +8,14 @@ import itertools
 import json
 import operator
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.checkpoints.folder import EXAMPLES, GRAPHS, LARGEST_BESIDE
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.inference.search import output_limit
@@ -121,9 +121,7 @@ class Graphs:
         return {**encoded, **decoded, "logits": self.project(decoded)["logits"]}
 
 
-def check_graphs(
-    model: Pretrained, folder: Path, progress: Callable[[int, int], bool] = lambda done, total: True
-) -> None:
+def check_graphs(model: Pretrained, folder: Path, progress: Progress = lambda done, total: True) -> None:
     """Compare the graphs in a folder with the model: tokens and all tensors of SENTENCES, then a pass for each of
     SWITCHES. progress: called with (passes done, all); False stops (Stopped). Raises ExportError."""
     with contextlib.ExitStack() as stack:
@@ -132,7 +130,7 @@ def check_graphs(
         _check(model, folder, progress)
 
 
-def _check(model: Pretrained, folder: Path, progress: Callable[[int, int], bool]) -> None:
+def _check(model: Pretrained, folder: Path, progress: Progress) -> None:
     graphs, traces, total = Graphs(model, folder), list[Trace](), SENTENCES + len(SWITCHES)
     for number, text in enumerate(sentences(model), start=1):
         trace = model.trace(text)
@@ -145,13 +143,11 @@ def _check(model: Pretrained, folder: Path, progress: Callable[[int, int], bool]
             )  # fmt: skip
         compare(graphs, trace)
         traces.append(trace)
-        if not progress(number, total):
-            raise Stopped
+        tell(progress, number, total)
     for number, switches in enumerate(map(Interventions.parse, SWITCHES), start=SENTENCES + 1):
         for trace in itertools.islice(_with(model, traces, switches), 1):
             compare(graphs, trace)
-        if not progress(number, total):
-            raise Stopped
+        tell(progress, number, total)
 
 
 def sentences(model: Pretrained) -> list[str]:

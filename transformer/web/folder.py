@@ -23,14 +23,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save
 
-from transformer.cancellation import Stopped
+from transformer.cancellation import Progress, tell
 from transformer.checkpoints.folder import ABOUT, EXAMPLES, GRAPHS, LARGEST_BESIDE, TOKENIZER, WEIGHTS, WORDS
 from transformer.checkpoints.importers.generation import SETTINGS
 from transformer.checkpoints.importers.vocabulary import ImportedTokenizer, VocabularyTokenizer
@@ -112,7 +111,7 @@ def _tokenizers(model: Pretrained) -> dict[str, dict[str, str]]:
 def export_folder(
     model: Pretrained,
     folder: Path,
-    progress: Callable[[int, int], bool] = lambda done, total: True,
+    progress: Progress = lambda done, total: True,
     fresh: bool = False,
     packed: bool = False,
 ) -> dict[str, Any]:
@@ -134,9 +133,7 @@ def export_folder(
     return facts
 
 
-def _write(
-    model: Pretrained, folder: Path, progress: Callable[[int, int], bool], fresh: bool, packed: bool
-) -> dict[str, Any]:
+def _write(model: Pretrained, folder: Path, progress: Progress, fresh: bool, packed: bool) -> dict[str, Any]:
     if model.rule.constraints.before_the_limit:
         raise ExportError(
             "{file} of {name} has settings that the browser does not follow, such as no_repeat_ngram_size, so it would "
@@ -196,7 +193,7 @@ def _version(file: Path) -> dict[str, Any]:
     return {"bytes": len(data), "hash": hashlib.sha256(data).hexdigest()[:16]}
 
 
-def _export(model: Pretrained, folder: Path, weights: str, progress: Callable[[int, int], bool]) -> None:
+def _export(model: Pretrained, folder: Path, weights: str, progress: Progress) -> None:
     """Make the graphs and check them."""
     try:
         means = model.outputs_elsewhere(None)
@@ -214,8 +211,7 @@ def _export(model: Pretrained, folder: Path, weights: str, progress: Callable[[i
                 version=torch.__version__, name=model.name,
             ) from error  # fmt: skip
         write_whole(folder / name, graph)
-        if not progress(done, STEPS):
-            raise Stopped
+        tell(progress, done, STEPS)
     check_graphs(model, folder, lambda done, total: progress(len(GRAPHS) + done, STEPS))
 
 

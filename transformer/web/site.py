@@ -50,7 +50,7 @@ from transformer.view.experiment import experiment_files
 from transformer.view.formation_pack import formation_pack
 from transformer.view.languages import languages, load_language, script_texts
 from transformer.view.pack import feed_pack, full_pack
-from transformer.view.position_figures import reader_templates
+from transformer.view.position_figures import PARTS, templates
 from transformer.view.site_pages import SITE_PAGES
 from transformer.view.state import View
 from transformer.web.anatomy import write_anatomy
@@ -159,7 +159,9 @@ def write_files(folder: Path, models: Sequence[Pretrained], codes: Sequence[str]
     for code in codes:
         _write_json(folder / "texts" / f"{code}.json", _texts(code, about))
         with in_language(load_language(code)):
-            _write_json(folder / "positions" / f"{code}.json", reader_templates())
+            _write_json(
+                folder / "positions" / f"{code}.json", templates(name for part in PARTS.values() for name in part)
+            )
     write_trainings(folder / "trainings", [load_language(code) for code in codes])
     for name, text in experiment_files().items():
         _place(folder / name).write_text(text, encoding="utf-8")

@@ -266,9 +266,10 @@ def test_times_are_shown_only_for_their_widths(slow: Slow) -> None:
 )
 def test_a_measurement_that_waits_or_was_left_says_so(state: dict[str, Any], said: str) -> None:
     app, config = start(), MODELS["tiny"].config
+    sizes = Sizes(9, D_MODEL, HEADS, 3, 5, config.d_k, config.d_v)
     kept(app, Started).jobs[Measurement] = SimpleNamespace(
-        key=key_of(Sizes(9, D_MODEL, HEADS, 3, 5, config.d_k, config.d_v)), found=(), running=state["done"] == 0,
-        stopping=False, look=lambda: None, stop=lambda: None, **state,
+        key=key_of(sizes), sizes=sizes, found=(), running=state["done"] == 0, stopping=False, look=lambda: None,
+        stop=lambda: None, **state,
     )  # fmt: skip
     app.run()
     assert said in page_text(app) + "".join(bar.proto.text for bar in app.get("progress"))

@@ -14,9 +14,10 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from pages.anatomy.rnn import KINDS, LETTERS, recorded, right_letters
 from tests.support.app import address, array, figures, messages, open_page, page_text
+from tests.support.figures import in_theme
 from transformer import rnn
 from transformer.cost.complexity import Sizes, path
-from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
+from transformer.figures.recurrent import MARKED, additive_map, cross_map
 from transformer.rnn.alignment import alignment, best_head, right_cells
 
 pytestmark = pytest.mark.slow  # many cold pages
@@ -182,10 +183,13 @@ def test_without_the_bundled_transformer(folder: Path) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_map_says_what_it_shows(theme: str) -> None:
     values = np.array([[0.1, 0.7, 0.2], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]])
-    figure = additive_map(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_cells(3, 3), theme=theme)
+    make = in_theme(additive_map, theme)
+    figure = make(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_cells(3, 3))
     (heat,) = figure.data
     np.testing.assert_allclose(heat.z, values, atol=1e-7)
-    assert figure.layout.title.text == LABELS["additive"] and "tanh" in figure.layout.title.subtitle.text
+    assert (
+        figure.layout.title.text == "Recurrent: its only attention map" and "tanh" in figure.layout.title.subtitle.text
+    )
     assert figure.layout.yaxis.autorange == "reversed" and heat.customdata[1][0] == ["&lt;i&gt;a", "&lt;i&gt;a"]
     frames = [(shape.x0, shape.x1, shape.y0, shape.y1) for shape in figure.layout.shapes]
     assert frames == [(0.5, 1.5, -0.5, 0.5), (-0.5, 0.5, 0.5, 1.5)]

@@ -16,6 +16,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.components import task
+from pages.components.pieces import stack_labels
 from pages.feedforward import activity, neurons
 from pages.runtime import cache
 from tests.support.app import (
@@ -64,7 +65,7 @@ def test_the_counts_are_those_of_the_trace(folder: Path) -> None:
     assert (found["source"], found["target"], found["activation"]) == ("ka lo mi", "re sta vu", "relu")
     for stack, side in activity.sides(trace).items():
         counts = found[stack]
-        assert counts["tokens"] == list(activity.labels(trace)[stack]) and counts["neurons"] == 37
+        assert counts["tokens"] == list(stack_labels(trace, stack)) and counts["neurons"] == 37
         assert counts["active"] == active_counts(side.activation, thresholds()).tolist()
         assert counts["spread"][1][10] == spread(side.activation, 0.5)[1].tolist()
         first, edges = counts["histogram"][0], histogram(side.pre_activation[0], side.activation[0]).edges

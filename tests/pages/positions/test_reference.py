@@ -98,7 +98,7 @@ def figures(values: Values) -> dict[str, Any]:
 
 
 def reference() -> Any:
-    smallest = templates([name for part in PARTS.values() for name in part], positions.LABELS, "dark")
+    smallest = templates([name for part in PARTS.values() for name in part], "dark")
     typed = [{"text": text, "dims": list(read_dims(text, 20)[0]), "wrong": read_dims(text, 20)[1]} for text in TYPED]
     return json.loads(
         json.dumps(

@@ -20,7 +20,7 @@ from tests.support.app import ROOT, address, components, messages, open_link, pa
 from tests.support.build import tiny_pretrained
 from transformer.analysis.roles import ROLES
 from transformer.checkpoints.folder import save_checkpoint
-from transformer.figures.roles import ROLE
+from transformer.figures.style import DARK, ROLE
 from transformer.files import Packed
 from transformer.interventions.sets import layers_of
 from transformer.probing.probes import probe_pairs
@@ -138,8 +138,8 @@ def test_every_role_has_short_words_and_a_colour() -> None:
                 name = cell_names()[role]
                 assert meaning.startswith(name) and len(name) <= 6  # letters that a cell has room for on a phone
     css = (ROOT / "frontend" / "src" / "headgrid" / "headgrid.css").read_text(encoding="utf-8")
-    for name, colours in ROLE.items():
-        assert f'[data-tone="{name}"] {{ --tone: light-dark({colours["light"]}, {colours["dark"]}); }}' in css
+    for name, colour in ROLE.items():
+        assert f'[data-tone="{name}"] {{ --tone: light-dark({colour}, {DARK[colour]}); }}' in css
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_a_file_of_ones_own_goes_into_the_field(data: bytes, said: str | None, m
     notices: list[str] = []
     file = {"name": "mine.txt", "data": base64.b64encode(data).decode()}
     session: dict[str, Any] = {OWN: "typed before", search.FILE: {"file": file}}
-    monkeypatch.setattr(search, "_notice", notices.append)
+    monkeypatch.setattr(search, "add_notices", notices.append)
     monkeypatch.setattr(search.st, "session_state", session)
     search._file_chosen()
     if said:

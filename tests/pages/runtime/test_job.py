@@ -9,8 +9,9 @@ import pytest
 
 from pages.components.task import Progress, Task
 from pages.runtime import job
-from pages.runtime.job import JOB_QUEUE, JobQueue
+from pages.runtime.job import JOB_QUEUE
 from pages.runtime.queue import MODEL_QUEUE
+from pages.runtime.shared import SharedCache
 from tests.pages.runtime.test_queue import begin, nobody_left, until
 from transformer.cancellation import Stopped
 
@@ -39,7 +40,7 @@ def gated(gate: threading.Event, calls: list[str]) -> Callable[[Progress], str]:
 
 
 def test_one_job_runs_whatever_its_kind_and_its_result_is_for_all(gate: threading.Event) -> None:
-    kinds: tuple[JobQueue[str], JobQueue[str]] = (JobQueue("test a"), JobQueue("test b"))
+    kinds: tuple[SharedCache[str], SharedCache[str]] = (SharedCache("test a"), SharedCache("test b"))
     calls: list[str] = []
     first = Task(kinds[0], "key", gated(gate, calls))
     until(lambda: first.done == 1)
@@ -73,13 +74,13 @@ def test_a_pass_that_waits_goes_before_the_next_step_of_a_job() -> None:
         thread.join(30)
         return "result"
 
-    task = Task(JobQueue[str]("test way"), "key", work)
+    task = Task(SharedCache[str]("test way"), "key", work)
     task.thread.join(30)
     assert (task.stage, order) == ("done", ["first step", "pass", "second step"])
 
 
 def test_a_job_stops_while_it_runs_and_while_it_waits(gate: threading.Event) -> None:
-    jobs: JobQueue[str] = JobQueue("test stop")
+    jobs: SharedCache[str] = SharedCache("test stop")
     first = Task(jobs, "first", gated(gate, []))
     until(lambda: first.done == 1)
     second = Task(jobs, "second", gated(gate, []))
@@ -92,7 +93,7 @@ def test_a_job_stops_while_it_runs_and_while_it_waits(gate: threading.Event) -> 
 
 
 def test_a_job_ends_when_its_viewer_has_left(gate: threading.Event) -> None:
-    jobs: JobQueue[str] = JobQueue("test left")
+    jobs: SharedCache[str] = SharedCache("test left")
     task = Task(jobs, "key", gated(gate, []))
     until(lambda: task.done == 1)
     task._looked -= task._patience
@@ -105,13 +106,13 @@ def test_a_viewer_has_one_job_of_all_kinds(gate: threading.Event, monkeypatch: p
     viewers = iter((one, two, one))
     monkeypatch.setattr(job, "session_id", lambda: "any")
     monkeypatch.setattr(job, "from_session", lambda kind: next(viewers))
-    tasks = [Task(JobQueue(f"test {number}"), "key", gated(gate, [])) for number in range(3)]
+    tasks = [Task(SharedCache(f"test {number}"), "key", gated(gate, [])) for number in range(3)]
     assert [task.stopping for task in tasks] == [True, False, False]
 
 
 def test_the_queue_is_bounded(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "MOST_WAITING", 1)
-    jobs: JobQueue[str] = JobQueue("test bound")
+    jobs: SharedCache[str] = SharedCache("test bound")
     first = Task(jobs, 0, gated(gate, []))
     until(lambda: first.done == 1)
     Task(jobs, 1, gated(gate, []))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importers.vocabulary import UNKNOWN, ImportedTokenizer, tidied
-from transformer.files import read_bounded
+from transformer.files import read_bounded, reading_file
 from transformer.text.tokenizer import PIECE_MARK, TokenizerError, clean
 
 if TYPE_CHECKING:
@@ -63,10 +63,8 @@ def _package() -> Any:
 def read_json_tokenizer(path: Path, *needed: str) -> tokenizers.Tokenizer:
     """needed: tokens that it must have. Raises TokenizerError."""
     package = _package()
-    try:
+    with reading_file(path.name, TokenizerError):
         data = read_bounded(path, LARGEST)
-    except OSError as error:
-        raise TokenizerError("{name} cannot be read: {reason}", name=path.name, reason=error.strerror) from error
     made = _guarded(lambda: package.Tokenizer.from_str(data.decode()), path.name)
     if lacking := [token for token in needed if made.token_to_id(token) is None]:
         raise TokenizerError("{name} has no token {token}", name=path.name, token=lacking[0])
@@ -77,9 +75,8 @@ def byte_level(vocabulary: dict[str, int], path: Path, prefix_space: bool) -> to
     """Byte-level BPE of a vocabulary and a file of merges. Raises TokenizerError."""
     package = _package()
     try:
-        lines = read_bounded(path, LARGEST).decode().splitlines()
-    except OSError as error:
-        raise TokenizerError("{name} cannot be read: {reason}", name=path.name, reason=error.strerror) from error
+        with reading_file(path.name, TokenizerError):
+            lines = read_bounded(path, LARGEST).decode().splitlines()
     except UnicodeDecodeError as error:
         raise TokenizerError("{name} is not text in UTF-8", name=path.name) from error
     merges = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]

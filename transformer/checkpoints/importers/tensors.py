@@ -16,9 +16,17 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.folder import DTYPES, WEIGHTS, CheckpointError, check_size, finite, read_json
+from transformer.checkpoints.folder import (
+    DTYPES,
+    WEIGHTS,
+    CheckpointError,
+    check_size,
+    finite,
+    read_json,
+    reading_tensors,
+)
 from transformer.checkpoints.weights import MAPPED, Entry, WeightsError, lies_in, mapped, read_header, read_tensor
-from transformer.files import open_regular
+from transformer.files import open_regular, reading_file
 from transformer.model.config import LIMITS
 
 PICKLED, SHARDED = "pytorch_model.bin", "model.safetensors.index.json"
@@ -61,7 +69,8 @@ class Tensors:
                 "{path} is not a checkpoint: {weights} and {pickled} are both missing",
                 path=folder, weights=WEIGHTS, pickled=PICKLED,
             )  # fmt: skip
-        self._pickled = self._unpickle() if self.path.name == PICKLED else None
+        with reading_file(self.path.name, CheckpointError):
+            self._pickled = self._unpickle() if self.path.name == PICKLED else None
         self._files = [folder / name for name in self._shards()] if self.path.name == SHARDED else [self.path]
 
     def _shards(self) -> list[str]:
@@ -103,12 +112,8 @@ class Tensors:
                     )
             self._mapped = zipped and size >= MAPPED  # files of old versions are no zips, and cannot be mapped
             tensors = torch.load(self.path, map_location="cpu", mmap=self._mapped, weights_only=True)
-        except CheckpointError:
+        except (CheckpointError, OSError):
             raise
-        except OSError as error:
-            raise CheckpointError(
-                "{name} cannot be read: {reason}", name=self.path.name, reason=error.strerror or error
-            ) from error
         except Exception as error:  # for a damaged or hostile file, torch's reader raises many kinds of errors
             raise CheckpointError(
                 "{name} does not hold only tensors, or it is damaged; use a model.safetensors instead",
@@ -137,17 +142,9 @@ class Tensors:
         """Name -> tensor of all files, which stay open as long as the stack. Raises CheckpointError."""
         entries: dict[str, _Entry] = {}
         for path in self._files:
-            try:
+            with reading_tensors(path.name):
                 file = stack.enter_context(open_regular(path))
                 header, memory = self._named(read_header(file)), mapped(file)
-            except OSError as error:
-                raise CheckpointError(
-                    "{name} cannot be read: {reason}", name=path.name, reason=error.strerror or error
-                ) from error
-            except WeightsError as error:
-                raise CheckpointError(
-                    "{name} is not a complete safetensors file; copy it again", name=path.name
-                ) from error
             if twice := sorted(entries.keys() & header):
                 raise CheckpointError("{name} has {tensor} a second time", name=path.name, tensor=shown(twice[0]))
             entries.update({name: _Entry(file, entry, memory) for name, entry in header.items()})
@@ -177,19 +174,10 @@ class Tensors:
             self._check_computed(tensors, fetch, computed)
             return dict(self._read(tensors, fetch, wanted, shapes, first_rows))
 
-        try:
+        with reading_tensors(self.path.name), contextlib.ExitStack() as stack:
             if self._pickled is not None:
                 return found(self._pickled, lambda tensor: tensor)
-            with contextlib.ExitStack() as stack:
-                return found(self._entries(stack), _Entry.tensor)
-        except OSError as error:
-            raise CheckpointError(
-                "{name} cannot be read: {reason}", name=self.path.name, reason=error.strerror or error
-            ) from error
-        except WeightsError as error:
-            raise CheckpointError(
-                "{name} is not a complete safetensors file; copy it again", name=self.path.name
-            ) from error
+            return found(self._entries(stack), _Entry.tensor)
 
     def _stays(self, tensor: Any) -> bool:
         """Whether a tensor is used where it lies in its file."""

@@ -7,20 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer.figures.drawing import Drawing, plotly_figure
-from transformer.figures.style import BLUE, Labels, dressed, label_axis, titled
-from transformer.texts import N_
-
-LABELS = {
-    "title": N_("How far the encoder turns each token"),
-    "equation": N_("cosine of the vectors before and after"),
-    "y": N_("cosine"),
-}
+from transformer.figures.style import BLUE, dressed, label_axis, titled
+from transformer.texts import _
 
 
 @plotly_figure
-def turned_bars(tokens: Sequence[str], cosines: np.ndarray, *, theme: str = "light", texts: Labels = LABELS) -> Drawing:
+def turned_bars(tokens: Sequence[str], cosines: np.ndarray) -> Drawing:
     """tokens, cosines: [token]."""
     figure = Drawing()
-    figure.add_bar(x=np.arange(len(tokens)), y=cosines, marker={"color": BLUE[theme]}, hovertemplate="%{y:.3f}")
-    figure.update_layout(yaxis={"title": texts["y"]})
-    return dressed(titled(label_axis(figure, "x", tokens), texts["title"], texts["equation"]), theme)
+    figure.add_bar(x=np.arange(len(tokens)), y=cosines, marker={"color": BLUE}, hovertemplate="%{y:.3f}")
+    figure.update_layout(yaxis={"title": _("cosine")})
+    title, subtitle = _("How far the encoder turns each token"), _("cosine of the vectors before and after")
+    return dressed(titled(label_axis(figure, "x", tokens), title, subtitle))
