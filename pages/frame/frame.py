@@ -596,7 +596,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         store_state(replace(state, notices=()))
     frame = PageFrame(model, Options(page.name, page_changed), links, header, page_changed)
     labels = content.parts()
-    part = frame.state.chosen.get(page.name, {}).get("part", next(iter(labels), ""))
+    part = str(frame.state.chosen.get(page.name, {}).get("part", next(iter(labels), "")))
     frame.pair = content.sentence and part not in content.alone
     in_browser = (
         frame.pair and content.live(frame.state, part)

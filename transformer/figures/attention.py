@@ -92,7 +92,8 @@ def palette(kind: str, theme: str = "light") -> list[str]:
 
 def _toned(theme: str, light: float, dark: float) -> str:
     """The ink mixed with this share of the background: lines, masked cells, their hatching."""
-    return _css(_mixed(*(_rgb(_themed(one, theme)) for one in (INK, PAPER)), dark if theme == "dark" else light))
+    ink, paper = (_rgb(_themed(one, theme)) for one in (INK, PAPER))
+    return _css(_mixed(ink, paper, dark if theme == "dark" else light))
 
 
 def _checked(trace: Trace, kind: str, rows: str, summary: str, theme: str, **indices: int | None) -> None:
