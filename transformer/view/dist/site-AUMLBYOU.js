@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-import{e as o}from"./site-Q6GWC3LO.js";function l({model:r,sentences:t,switches:e,in_words:n}){return{stem:[r],lines:[t,n].filter(Boolean).map(o),switches:e}}export{l as a};

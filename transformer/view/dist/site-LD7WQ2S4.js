@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-import{b as t}from"./site-Q6GWC3LO.js";function o(i){let p=t("span"),e=p;for(let r of String(i||"").split(/(<\/?(?:i|b|sub|sup)>|<br>)/))if(r==="<br>")e.append(t("br"));else if(/^<\//.test(r))e=e.parentNode||p;else if(/^<(i|b|sub|sup)>$/.test(r)){let s=t(r.slice(1,-1));e.append(s),e=s}else r&&e.append(r.replace(/&lt;/g,"<").replace(/&gt;/g,">").replace(/&amp;/g,"&"));return Array.from(p.childNodes)}export{o as a};

@@ -1,2 +1,0 @@
-/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
-import{a as i}from"./site-B7IN63EW.js";import{b as a}from"./site-YOA5HRAM.js";import{b as m}from"./site-6N2YI7F6.js";import{D as o,H as r,J as s,L as n,j as t}from"./site-Q6GWC3LO.js";function M(e,c,p){let v=f=>{let{element:u,stem:S,caption:g,rows:l}=p();return s(n(["headscope",...S]),f,{svg:()=>o({theme:e.theme,caption:g,...a(u)}),csv:()=>r(l)})};return m(t(e.data.texts,i),c,v)}export{M as a};
