@@ -26,6 +26,9 @@ class Run:
     seconds: float = 0.0
     limit: float = 60.0
     result: bytes | None = None
+    wait: float | None = None
+    pause_left: float = 0.0
+    recording: bool = False
     told: list[str] = field(default_factory=list)
 
     @property
