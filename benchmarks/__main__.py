@@ -1,7 +1,5 @@
 """python -m benchmarks [NAME ...] [--quick]: measure, print, and put the tables into README.md."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import sys

@@ -1,7 +1,5 @@
 """Do the methods of attribution agree, are they faithful, what do they cost? Integrated gradients beside captum's."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import math

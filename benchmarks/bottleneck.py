@@ -8,8 +8,6 @@ already are not trained again. Writes pages/anatomy/recorded.json, the share of 
 an error, by length, and transformer/rnn/checkpoints/reverse-no-attention, the first seed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

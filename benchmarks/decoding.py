@@ -1,7 +1,5 @@
 """Decoding, beside CTranslate2 with the same weights."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace

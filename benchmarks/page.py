@@ -1,7 +1,5 @@
 """The model in the page: from a key or a switch to the picture, beside BertViz and beside the server; and the site."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

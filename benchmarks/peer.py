@@ -1,7 +1,5 @@
 """BertViz's page of all heads, with the libraries that it asks the network for beside it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -6,8 +6,6 @@ docs/playground.json, from which `make docs` makes the table of docs/playground.
 Existing results are not measured again, so you can stop it and continue later. Uses one thread.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import itertools

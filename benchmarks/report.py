@@ -1,7 +1,5 @@
 """Tables in Markdown, and their place between the markers of a page."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import platform

@@ -1,8 +1,6 @@
 """A class in a room: how soon a change is on every screen, what clicks take meanwhile, answers, memory, and how soon a
 stop of a lesson opens."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

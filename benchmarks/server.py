@@ -1,7 +1,5 @@
 """The cost of a rerun on the server: for one viewer, for many who type, and for thirty on all pages of one process."""
 
-from __future__ import annotations
-
 import asyncio
 import collections
 import gc

@@ -6,8 +6,6 @@ Existing models are not trained again, so you can stop it and continue later. `m
 docs/table3.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Times of functions that take turns, so that other work of the machine affects all of them equally."""
 
-from __future__ import annotations
-
 import contextlib
 import statistics
 import time

@@ -1,7 +1,5 @@
 """What recording costs: a full trace beside the same pass without one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

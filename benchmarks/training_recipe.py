@@ -6,8 +6,6 @@ Trains recipes/table3/base.toml with three seeds for every warm-up, at a rate th
 Existing models are not trained again. Writes pages/recipe/recorded.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -7,8 +7,6 @@ All were written for this project, `blind.tsv` without sight of `typed.tsv` and 
 others is trained on, and no name is in the training text.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

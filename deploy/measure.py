@@ -4,8 +4,6 @@
 `python -m deploy.measure trainings`: what the processes hold that train for visitors.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

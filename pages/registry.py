@@ -1,7 +1,5 @@
 """The pages of the app, in the order of the header. Nothing else lists them."""
 
-from __future__ import annotations
-
 from pages.frame.frame import Page
 from transformer.texts import _
 

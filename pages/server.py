@@ -1,7 +1,5 @@
 """The web server of the app: Streamlit behind `Gate`, run by uvicorn. Uses public parts of the three alone."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -6,8 +6,6 @@ Every teacher translates every source with beam search. For each pair, the trans
 (chrF) becomes the new target: with one teacher its translation, with several the best of theirs.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ own pairs, beside this file, come TIMES times. Copies of letters with marks and 
 has all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import string
 import sys

@@ -8,8 +8,6 @@ names: they are spelt with smaller ones). What is taught: pairs with the new sig
 from those of similar signs, pairs with € or > and pairs of the text.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import random

@@ -18,8 +18,6 @@ text that it knows by heart hardly changes while the rest does. What is saved is
 states (AVERAGED of them, EVERY updates apart).
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import dataclasses

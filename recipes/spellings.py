@@ -7,8 +7,6 @@ are drawn as in the training (`draw_text`), the others are numbers of 5 to 12 di
 spellings of the run; a share has a counter.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import dataclasses

@@ -1,7 +1,5 @@
 """What every test shares."""
 
-from __future__ import annotations
-
 import os
 
 # One thread, said before torch is imported: the same sums in the same order everywhere, and a quiet machine.

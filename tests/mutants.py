@@ -5,8 +5,6 @@ its tests of `make test`, then, where they did not, those that only `make test-a
 defect was found.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

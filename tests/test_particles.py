@@ -1,7 +1,5 @@
 """Korean particles after inserted text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lists of translated texts, and their width in a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

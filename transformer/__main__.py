@@ -1,7 +1,5 @@
 """python -m transformer COMMAND (train, translate, align, ...), and the command `headscope`."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import os

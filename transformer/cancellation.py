@@ -1,7 +1,5 @@
 """Cancellation of long-running work. Uses only the standard library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 Progress = Callable[[int, int], bool]  # called with (done, all); False: nobody needs the result any more

@@ -1,7 +1,5 @@
 """Checks of dataclass fields, with one-sentence errors. Uses only the standard library."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from reprlib import repr as shown  # a file may hold a megabyte where a number belongs; messages stay short

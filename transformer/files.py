@@ -1,7 +1,5 @@
 """Files: written completely or not at all, and read up to a limit."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import gzip

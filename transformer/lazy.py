@@ -1,7 +1,5 @@
 """Packages that import a module when it is first named, and suggest the nearest name for a mistyped one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,7 +1,5 @@
 """The memory budget of the app, as people write it, and the memory that is free. Uses only the standard library."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The key that opens the operator's page and the metrics of a server. Uses only the standard library."""
 
-from __future__ import annotations
-
 import hmac
 import os
 

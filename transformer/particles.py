@@ -6,8 +6,6 @@ right one, and both where the spelling does not tell: "cat" is read 캣, "hat" i
 `frontend/src/core/particles.js` does the same in the browser.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Any

@@ -3,8 +3,6 @@
 Uses only the standard library.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A short repr for objects that hold tensors: shapes instead of numbers. Uses only the standard library."""
 
-from __future__ import annotations
-
 import reprlib
 from dataclasses import fields
 from typing import Any

@@ -5,8 +5,6 @@ signal ends the process at once; nothing is open yet. This applies only to our p
 command `headscope`), not to a notebook that imports the package.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

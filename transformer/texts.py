@@ -8,8 +8,6 @@ named places, so that a translation can order them its own way:
     _("Layer {layer}, head {head}", layer=2, head=6)
 """
 
-from __future__ import annotations
-
 import difflib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping

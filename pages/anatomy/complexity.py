@@ -1,7 +1,5 @@
 """Section 4, Table 1: the cost of a layer of each kind for this sentence's n and this model's d."""
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Sequence

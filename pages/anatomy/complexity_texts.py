@@ -1,7 +1,5 @@
 """Sentences computed from the table of section 4 and from the measured times."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The anatomy drawing as a Streamlit component: one sentence through the whole model, with the numbers of its trace."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

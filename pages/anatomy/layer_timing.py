@@ -1,7 +1,5 @@
 """One layer of each kind timed over n on demand: in a thread, one measurement at a time for all viewers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

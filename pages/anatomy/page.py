@@ -1,7 +1,5 @@
 """Anatomy: one sentence through the whole model, what its layers cost, and what attention was before it."""
 
-from __future__ import annotations
-
 from pages.anatomy import complexity, drawing, rnn
 from pages.components import payloads
 from pages.frame.frame import Content, PageFrame, Part

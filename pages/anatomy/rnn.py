@@ -1,8 +1,6 @@
 """Before the Transformer: a small recurrent encoder-decoder without attention, with additive attention, and a
 Transformer, on the same letters."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

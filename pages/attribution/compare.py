@@ -1,7 +1,5 @@
 """One head, twice: two sentences, two checkpoints, or a recorded training state beside the trained model."""
 
-from __future__ import annotations
-
 import streamlit as st
 from torch import Tensor
 

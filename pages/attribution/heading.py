@@ -1,7 +1,5 @@
 """What the parts of the page share: the choice of an output token, and the names of the methods."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Attribution: what an output token rests on, source against prefix, and patching."""
 
-from __future__ import annotations
-
 from pages.attribution import compare, patching, prefix, token
 from pages.frame.frame import Content, Part
 from transformer.texts import N_

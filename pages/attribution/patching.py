@@ -1,7 +1,5 @@
 """Patching: run one sentence with parts of another, and see how far the output moves."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re

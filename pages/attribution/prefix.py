@@ -1,7 +1,5 @@
 """Source against prefix: at every step, how much of the output comes from the source sentence."""
 
-from __future__ import annotations
-
 from pages.attribution.heading import method_names, of_all_steps
 from pages.components import figure
 from pages.components.sentences import paragraph, point

@@ -1,7 +1,5 @@
 """One output token: what every method says it rests on, how far they agree, and which of them is right."""
 
-from __future__ import annotations
-
 import html
 import json
 import math

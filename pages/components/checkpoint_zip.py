@@ -1,7 +1,5 @@
 """The button that downloads a session's model as a zip."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.runtime.session_models import PREFIX

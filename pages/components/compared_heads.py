@@ -1,7 +1,5 @@
 """Two passes as a Streamlit component: switches, and every head before, after and the difference."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace

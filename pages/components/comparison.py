@@ -1,7 +1,5 @@
 """One sentence pair before and after the switches, with the same tokens in both."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Switches in words, and what switching scaling can and cannot show."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce

@@ -1,7 +1,5 @@
 """Figures on a page: Headscope's own component, drawn by plotly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec

@@ -1,7 +1,5 @@
 """A file from a visitor's machine, through a component of ours: Streamlit's own address for uploads stays closed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

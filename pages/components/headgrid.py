@@ -1,7 +1,5 @@
 """Grids of buttons as a Streamlit component: a number or a word for every head, or for every token of every layer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

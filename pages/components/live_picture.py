@@ -1,8 +1,6 @@
 """What pictures are sent, and what those report that a browser with the engine draws by itself
 (frontend/src/live/view.js)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

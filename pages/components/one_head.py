@@ -1,7 +1,5 @@
 """The heads of a model by name, "cross.2.5", and a menu of all, for parts that show a single one."""
 
-from __future__ import annotations
-
 from pages.frame.options import Options
 from transformer.model.config import ModelConfig
 from transformer.probing.importance import Head, all_heads, name_of

@@ -4,8 +4,6 @@ A person's actions in a picture stay in the browser. Where Python changes someth
 state gets a new revision, and every payload a new name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 

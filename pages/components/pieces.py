@@ -1,7 +1,5 @@
 """Tokens of a vocabulary as a person reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from transformer.inference.pretrained import Pretrained, readable

@@ -1,7 +1,5 @@
 """Results of a probe set: a table, how much the numbers changed, and how much of that may be chance."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A whole probe set before and after the switches: measured in a thread while the person goes on in the lab."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What saved pictures say of themselves, and the menu that saves a picture written as HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What small models trained with several seeds show: their ranges, and whether a change had the paper's effect."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from transformer.texts import _

@@ -1,7 +1,5 @@
 """Sentences beside the figures, and computed checks. Their content is always text; markup is escaped."""
 
-from __future__ import annotations
-
 import html
 import math
 import re

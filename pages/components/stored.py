@@ -1,7 +1,5 @@
 """What was measured of a checkpoint before it was published."""
 
-from __future__ import annotations
-
 from transformer.checkpoints.folder import LARGEST_BESIDE
 from transformer.inference.pretrained import Pretrained
 

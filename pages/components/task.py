@@ -1,7 +1,5 @@
 """Something long, on demand: a button, then progress with a stop button, then the result, for all viewers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Hashable
 from functools import partial

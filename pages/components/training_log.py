@@ -1,7 +1,5 @@
 """The log of a checkpoint's training, training.csv."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

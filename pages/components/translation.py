@@ -3,8 +3,6 @@
 On the site without a server, frontend/src/effect/ computes and draws the same.
 """
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Sequence

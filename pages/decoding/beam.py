@@ -1,7 +1,5 @@
 """Beam search as a tree: every hypothesis of every step, the finished ones, and why the winner wins."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

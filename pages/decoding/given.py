@@ -1,7 +1,5 @@
 """Teacher forcing against free running: the same head on the given target and on the model's own words."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 

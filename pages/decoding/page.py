@@ -1,7 +1,5 @@
 """Decoding: how a translation is searched for (section 6.1)."""
 
-from __future__ import annotations
-
 from pages.decoding import beam, given, paint, sampling, step
 from pages.frame.frame import Content, Part
 from transformer.texts import N_

@@ -1,7 +1,5 @@
 """Attention by hand: the weights of one row set by a person, decoding going on from them, before and after."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What the pictures of the page are sent: labels, distributions, and the attention of one step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

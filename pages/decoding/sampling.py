@@ -1,7 +1,5 @@
 """Sampling: temperature, top-k, top-p and seed; the distribution before and after each."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Step by step: the distribution over the next token, and branches that go on from another token."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

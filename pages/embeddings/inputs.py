@@ -1,7 +1,5 @@
 """Embeddings: their lengths beside the positions, close neighbours, and their paths through the layers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """LayerNorm of one token, number by number, and the residual path: how much of x is left after each sub-layer."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.components import figure

@@ -1,8 +1,6 @@
 """The logit lens, and the output of the last layer: candidates, probabilities, and the table shared by input and
 output."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable, Mapping, Sequence
 

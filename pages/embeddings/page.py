@@ -1,7 +1,5 @@
 """Embeddings and the path through the layers: from the table (section 3.4) along the residual stream and back."""
 
-from __future__ import annotations
-
 from pages.embeddings import inputs, layer_norm, lens, residual
 from pages.frame.frame import Content, Part
 from transformer.texts import N_

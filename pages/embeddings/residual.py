@@ -1,7 +1,5 @@
 """The residual stream: vector lengths through a stack, and the parts that add up to the last vector."""
 
-from __future__ import annotations
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 

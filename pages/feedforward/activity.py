@@ -1,7 +1,5 @@
 """How many neurons of the feed-forward sub-layers are active in the sentence, and helpers for all parts of the page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Neurons and whole sub-layers taken out of a trained model, and the effect on translation and perplexity."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

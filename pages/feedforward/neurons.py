@@ -1,8 +1,6 @@
 """Single neurons: the strongest ones of a token, what activates a neuron in the probe set, what it writes; silent
 neurons."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Hashable
 from dataclasses import dataclass

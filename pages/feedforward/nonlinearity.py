@@ -1,7 +1,5 @@
 """ReLU, GELU and swish with their derivatives, over the sentence's own pre-activations."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 from torch import Tensor

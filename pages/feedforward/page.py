@@ -1,7 +1,5 @@
 """Feed-forward sub-layers (section 3.3): active neurons, the role of each, and translation without them."""
 
-from __future__ import annotations
-
 from pages.components import probing
 from pages.feedforward import activity, knockouts, neurons, nonlinearity, position_wise
 from pages.frame.frame import Content, PageFrame, Part

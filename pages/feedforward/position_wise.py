@@ -1,8 +1,6 @@
 """Position-wise: one token of the text is exchanged; attention carries that to others, the feed-forward network does
 not."""
 
-from __future__ import annotations
-
 from pages.components import figure
 from pages.components.pieces import numbered, stack_labels, typed_ids
 from pages.components.sentences import paragraph, part_layout, point

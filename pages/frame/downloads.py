@@ -1,7 +1,5 @@
 """Downloads that need the server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The examples of a checkpoint, read once for all viewers."""
 
-from __future__ import annotations
-
 from pages.runtime.shared import shared
 from transformer.view.examples import read_examples
 

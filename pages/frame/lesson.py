@@ -6,8 +6,6 @@ back to the stop opens it again, and if the stop names no sentence, so do the st
 names one. A person can change the view at a stop, and a button leads back to the stop's own view.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import time

@@ -1,8 +1,6 @@
 """The link to what is on the screen: to copy, as a QR code, as a short link to type, and as a stop of the lesson that a
 person writes."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit

@@ -5,8 +5,6 @@ Python learns of a new sentence after a pause, and pages that need no numbers of
 (`PageFrame.live`).
 """
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.frame.state import State, max_characters, max_tokens

@@ -1,7 +1,5 @@
 """Menus of the header."""
 
-from __future__ import annotations
-
 from streamlit.delta_generator import DeltaGenerator
 
 

@@ -1,7 +1,5 @@
 """Messages in a box: notes, warnings and errors."""
 
-from __future__ import annotations
-
 import html
 
 import streamlit as st

@@ -1,8 +1,6 @@
 """The header's links to all pages. They are one message: Streamlit's own links, one message each, took more of a run
 than everything else in the header."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterable
 from typing import Protocol

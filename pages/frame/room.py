@@ -6,8 +6,6 @@ secret, or the member's id. Size of text, language and theme stay each person's 
 A "find" is a view that a student has sent to the teacher.
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 import html

@@ -1,7 +1,5 @@
 """The sentence pair: two fields, examples, and messages about what is wrong."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Sequence

@@ -1,8 +1,6 @@
 """What one browser session keeps for the page frame, and the state that all pages share, which is always in the address
 bar."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Collection, Mapping

@@ -1,7 +1,5 @@
 """The style sheets of the frame and of the pages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pages.runtime.streamlit import server_loop

@@ -1,7 +1,5 @@
 """The alignment of the typed sentence: which word translates which, as one head of cross-attention links them."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.components.live_picture import for_browser

@@ -1,7 +1,5 @@
 """The attention view as a Streamlit component, and the exact numbers that follow it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Nothing is read, computed or sent before a person opens it. Then the browser get
 one sentence once; moving between states does not ask Python.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The heads explorer: type a sentence, see every head."""
 
-from __future__ import annotations
-
 import html
 
 import streamlit as st

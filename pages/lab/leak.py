@@ -1,7 +1,5 @@
 """The leak: change a later token of the target, and see which earlier predictions move, with the mask and without."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass

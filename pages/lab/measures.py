@@ -1,7 +1,5 @@
 """Saturation of every head before and after the switches, as a Streamlit component."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Masking and scaling lab: switch parts of attention off in a trained model and see what breaks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import streamlit as st

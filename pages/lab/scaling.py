@@ -1,7 +1,5 @@
 """Why scores are scaled, and the softmax by hand, as Streamlit components."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

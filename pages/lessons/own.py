@@ -1,7 +1,5 @@
 """My lesson: write one while exploring. Add views with the menu Link, edit them here, try, save and load."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Lessons: ways through the app with stops and questions."""
 
-from __future__ import annotations
-
 import html
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The menu of a lesson that is printed: the sheet for students, and its answers."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.frame import lesson

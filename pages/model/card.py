@@ -1,7 +1,5 @@
 """What a checkpoint says about itself: sizes, scores, training log, model card."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The checkpoint: its size, quality, training and licence."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.components.sentences import paragraph, point

@@ -1,7 +1,5 @@
 """The operator's page: memory, viewers, queue and trainings of this process. Nothing links to it."""
 
-from __future__ import annotations
-
 import html
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Figures 1 and 2 of the paper as a Streamlit component: every box opens the view that shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Paper: "Attention Is All You Need" as the way in. Its figures and sections open the views that show them."""
 
-from __future__ import annotations
-
 import html
 from urllib.parse import urlencode
 

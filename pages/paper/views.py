@@ -1,7 +1,5 @@
 """The paper, section by section, and where the app shows each of its points. Nothing else lists this."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Figures 3 to 5: the paper's own sentences in the open model."""
 
-from __future__ import annotations
-
 from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from pages.frame.state import max_tokens

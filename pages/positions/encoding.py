@@ -1,7 +1,5 @@
 """The position encodings (section 3.5) with sliders that work in the browser, as a Streamlit component."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

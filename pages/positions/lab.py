@@ -1,7 +1,5 @@
 """Position lab: change the encodings of a trained model, and see the effect on attention and translation."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import replace
 from typing import Any

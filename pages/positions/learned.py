@@ -1,8 +1,6 @@
 """Learned positions beside the formula, and how two models that differ only in this handle inputs longer than in
 training."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

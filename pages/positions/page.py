@@ -1,7 +1,5 @@
 """Positions: the encodings of section 3.5, and what a trained model does without them."""
 
-from __future__ import annotations
-
 from pages.components import compared_heads, probing
 from pages.frame.frame import Content, PageFrame, Part
 from pages.positions import encoding, lab, learned, relative

@@ -1,7 +1,5 @@
 """Relative positions: what each head adds to a score, by distance."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.components import figure

@@ -1,7 +1,5 @@
 """Section 5.1: a text in batches, the padding in them, and the tokens of a step."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Section 5.2: what training costs, by the paper's formula and counted."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.components.saving import saved

@@ -1,7 +1,5 @@
 """Section 5.4, dropout: one sentence passed many times, each time with other values dropped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

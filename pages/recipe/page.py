@@ -1,7 +1,5 @@
 """Training recipe (section 5): learning rate, dropout, label smoothing, batches, cost."""
 
-from __future__ import annotations
-
 from pages.frame.frame import Content, Part
 from pages.recipe import batches, cost, dropout, rate, smoothing
 from transformer.texts import N_

@@ -1,7 +1,5 @@
 """Section 5.3: the learning rate, and what a small model does with other warm-ups."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Section 5.4, label smoothing: the target distribution of one step, its loss and gradient; models trained with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """BLEU by hand: n-grams, clipped counts, precisions, the brevity penalty and the product."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping, Sequence
 

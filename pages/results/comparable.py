@@ -1,7 +1,5 @@
 """Why this model's BLEU and the paper's cannot be compared, shown on this model's own test results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

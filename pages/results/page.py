@@ -1,7 +1,5 @@
 """Results (section 6): BLEU by hand, what scores can be compared with, Table 2, and Table 3."""
 
-from __future__ import annotations
-
 from pages.frame.frame import Content, Part
 from pages.results import bleu, comparable, table2, table3
 from transformer.texts import N_

@@ -1,7 +1,5 @@
 """Table 2 of the paper: BLEU against the cost of training."""
 
-from __future__ import annotations
-
 import math
 
 import streamlit as st

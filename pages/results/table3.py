@@ -1,7 +1,5 @@
 """Table 3 of the paper: one change at a time, here with three seeds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

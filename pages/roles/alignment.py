@@ -1,7 +1,5 @@
 """How well each head aligns words: its error rate on pairs that were aligned by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

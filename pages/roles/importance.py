@@ -1,7 +1,5 @@
 """What every head is worth: the loss and BLEU without it, the gradient's estimate, and pruning."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence

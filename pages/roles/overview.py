@@ -1,7 +1,5 @@
 """Every head with its role over a probe set, its baseline, and the sentences that show it most and least."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Head roles: what every head does, with evidence."""
 
-from __future__ import annotations
-
 from pages.frame.frame import Content, Part
 from pages.roles import alignment, importance, overview, search
 from transformer.texts import N_

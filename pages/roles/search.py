@@ -1,8 +1,6 @@
 """Where does a head put much weight on a word, and where does a neuron fire: in the probe set, or in a text of one's
 own."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Models and traces shared by all viewers. Every value is immutable; `memory` bounds them together."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

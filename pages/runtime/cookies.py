@@ -4,8 +4,6 @@ The browser sends them with its first request, and Streamlit keeps those for the
 written by frontend/src/host/viewer.js, which gets it from `viewer.tell_browser`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import streamlit as st

@@ -5,8 +5,6 @@ A model has them if its folder does (`transformer.web.folder`): the bundled ones
 export-web`. A model that somebody uploaded or trained here is computed by the server.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

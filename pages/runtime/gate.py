@@ -4,8 +4,6 @@ It lets in websockets of the app's own pages and, of their messages, those that 
 style sheet before the app has answered; and keeps the metrics for the operator.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import weakref

@@ -1,8 +1,6 @@
 """Background jobs: measurements on demand, one at a time for all viewers, one a viewer, cancelled when it leaves, and
 behind the passes of viewers, also while they run."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

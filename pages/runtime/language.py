@@ -1,7 +1,5 @@
 """The language of a session: chosen in the header or by `?lang=`, else the server's, else the browser's."""
 
-from __future__ import annotations
-
 import os
 
 import streamlit as st

@@ -5,8 +5,6 @@ Where the budget is reached, the values that were not used for the longest time 
 took long for its size stays longer (GreedyDual-Size: Cao and Irani 1997, "Cost-Aware WWW Proxy Caching Algorithms").
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

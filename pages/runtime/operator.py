@@ -1,7 +1,5 @@
 """Statistics of this process for its operator: on a page, and as metrics for programs that watch servers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

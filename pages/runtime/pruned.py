@@ -4,8 +4,6 @@ What stands after the mark is written as in the switch `zero`. Such a model shar
 W^O of the layers that lose heads, so a few of them are kept for all viewers.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from dataclasses import replace

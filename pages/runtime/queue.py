@@ -4,8 +4,6 @@ First come, first served, but for two delays that move a thread back in the queu
 while it runs, and a viewer who had much lately lets those pass who had little. Viewers who have left are dropped.
 """
 
-from __future__ import annotations
-
 import bisect
 import contextlib
 import math

@@ -1,7 +1,5 @@
 """The rooms of this server, and the thread that tells the sessions of members when there is something new to see."""
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -4,8 +4,6 @@ Each part declares a dataclass with a default for every field. A session has at 
 leave with it. Values of widgets stay in `st.session_state`, where Streamlit keeps them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeVar
 

@@ -6,8 +6,6 @@ Zips and the models opened from them are in caches of the process, and leave wit
 evicted is opened from its zip again. If the zip was evicted too, the model is gone, and the page says so.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Caches shared by all viewers: one budget for the process (`memory`), immutable values."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Short links: a code of six characters for the parameters of a link, kept by this process while it runs."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

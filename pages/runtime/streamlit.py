@@ -9,8 +9,6 @@ Not worked around: opened at the address of a page, such as /lab, Streamlit's br
 know whether "lab" is a page or the folder that the whole app is served under.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Texts as Streamlit can show them."""
 
-from __future__ import annotations
-
 import re
 
 # What starts markup in Streamlit's Markdown: emphasis, code, links and images, HTML and entities, formulas, its own

@@ -1,7 +1,5 @@
 """What belongs to the viewer and not to the link: big text, the language, the seat in a room. Kept in cookies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Around the form: the buttons that start a run, its cost, models loaded from zips, and the equations."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import streamlit as st

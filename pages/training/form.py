@@ -1,8 +1,6 @@
 """What to train: visible presets, and every field in a folded section. All of it is in the link, except a person's own
 pairs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The runs of a session while they train: the picture, its commands, and the buttons after a run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 

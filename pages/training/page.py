@@ -1,7 +1,5 @@
 """Training: a Transformer learns while you watch, complete or with one part of the paper taken away."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.components.sentences import point

@@ -1,8 +1,6 @@
 """The runs that a session watches, at most four: its own and those of its room; when they end, their models belong to
 the session, too."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

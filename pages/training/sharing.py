@@ -1,7 +1,5 @@
 """Live runs that the people in a room share: one for each experiment, started by the first who trains it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from weakref import WeakValueDictionary

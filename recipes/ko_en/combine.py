@@ -7,8 +7,6 @@ week. `filled` fills the places of a frame (frames.tsv) at random: {date}, {thin
 in either language more than once, or that a sentence of CLASSES rules out, stays.
 """
 
-from __future__ import annotations
-
 import calendar
 import random
 import re

@@ -9,8 +9,6 @@ its spaces and punctuation, in Tatoeba's test text or in the lists that measure 
 benchmarks/ko-en-outside.tsv). Every EVERY-th of our own pairs goes to the validation text.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import re

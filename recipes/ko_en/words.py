@@ -5,8 +5,6 @@
 An ending is what follows the beginnings of at least LEAST words in our own pairs.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Word alignment: gold files, tokens and words, links, the alignment error rate; solved by hand."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

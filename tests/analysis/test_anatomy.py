@@ -2,8 +2,6 @@
 
 tests/view/test_anatomy_number.py computes every number of every step again from those that it comes from."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

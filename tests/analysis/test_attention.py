@@ -1,7 +1,5 @@
 """Summaries, words and checks, against cases solved by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """BLEU taken apart: a case by hand, and sacreBLEU's own digits."""
 
-from __future__ import annotations
-
 import random
 import unicodedata
 from typing import Any

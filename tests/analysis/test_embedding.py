@@ -1,7 +1,5 @@
 """Lengths, neighbours and the plane of the tokens: by hand, against a loop and against eigenvectors."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

@@ -1,7 +1,5 @@
 """When heads formed: recordings made up so that the answer is known."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

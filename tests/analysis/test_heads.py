@@ -1,7 +1,5 @@
 """Statistics of heads, worked out by hand on attention that is made up."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

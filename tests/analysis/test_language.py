@@ -1,7 +1,5 @@
 """Which language a text seems to be in."""
 
-from __future__ import annotations
-
 import pytest
 
 from transformer.analysis.language import other_language, script

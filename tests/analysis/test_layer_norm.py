@@ -1,7 +1,5 @@
 """LayerNorm of one token against the pass that recorded it, and by hand."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

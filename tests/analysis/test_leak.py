@@ -1,7 +1,5 @@
 """What moves when a later token is exchanged: nothing before it under the mask, and much without."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The lens of the last layer is the model's own prediction; every other place is worked out from the table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Activity of neurons and single neurons: against loops, cases solved by hand, autograd, and the model's own sums."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tokens in another order: without positions only the order of the outputs changes."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Rows of tables of positions, by plain loops and by the formula of section 3.5."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

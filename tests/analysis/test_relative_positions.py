@@ -1,7 +1,5 @@
 """Tables of relative positions by distance."""
 
-from __future__ import annotations
-
 import itertools
 
 import torch

@@ -1,7 +1,5 @@
 """The parts of the residual stream add up to the whole, in every kind of model; a plain loop finds the same."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

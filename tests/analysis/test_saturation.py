@@ -1,7 +1,5 @@
 """Saturation: against cases solved by hand, autograd's Jacobian, and loops."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Random q and k against theory, and a model's own against a plain loop."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Label smoothing of one prediction: by hand, and against the loss of training."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """How much of a gradient passes through a softmax, against autograd and at its ends."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Perplexity, words with their probabilities, what differs, what repeats: each by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

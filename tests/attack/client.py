@@ -9,8 +9,6 @@
 `Viewer` has the rest: `press`, `choose`, `type`, `report`, `ask`, `vanish`. Run coroutines with `run`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import html
 import re

@@ -1,7 +1,5 @@
 """Attacks on the memory of a server: uploads with large files that nobody reads, and long texts that are few tokens."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterable
 

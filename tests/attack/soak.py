@@ -3,8 +3,6 @@
 Nothing that the attackers do may give the others an error, and the memory must stay flat.
 """
 
-from __future__ import annotations
-
 import asyncio
 import collections
 import contextlib

@@ -1,7 +1,5 @@
 """What attacks on the memory leave, on a real server."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Attacks on the queue of trainings and on the caches, by visitors who speak Streamlit's protocol."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

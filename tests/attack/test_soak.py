@@ -1,8 +1,6 @@
 """Fifty visitors for an hour, twenty of them attackers: on one process, and on two behind nginx of which one is killed
 every ten minutes. HEADSCOPE_SOAK_MINUTES makes it shorter; the memory is judged from half an hour on."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Values that no page of ours sends harm nobody but their sender, and the log stays without texts."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,7 +1,5 @@
 """Every method on one model that can be solved on paper."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Gradients against finite differences, completeness of integrated gradients, relevance by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

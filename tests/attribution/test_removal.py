@@ -1,7 +1,5 @@
 """Value zeroing, leave-one-out, removal curves and agreement."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Contributions by vectors: the parts add up to the sub-layer's result, and hand-solved cases of the measures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

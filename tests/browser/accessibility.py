@@ -1,7 +1,5 @@
 """axe-core and the questions of accessibility.js."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import axe_playwright_python

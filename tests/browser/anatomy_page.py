@@ -1,7 +1,5 @@
 """The anatomy in a browser: move through it and read what is drawn."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit

@@ -1,7 +1,5 @@
 """Known attack strings, and a checkpoint whose every text is one of them."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pictures of heads on a canvas: where their cells are, what a pointer reads there, and their colours."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

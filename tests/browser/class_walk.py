@@ -7,8 +7,6 @@ a student does not show the teacher's stop and view, or is not told that there i
 counted, or if a revealed answer is not shown.
 """
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Heads page in a browser: open it, choose heads, read cells."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs, urlsplit
 

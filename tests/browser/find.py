@@ -1,7 +1,5 @@
 """Find a Chromium or Chrome to test in, an nginx to put before the app and a Redis server for rooms, or fetch one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

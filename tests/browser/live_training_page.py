@@ -1,7 +1,5 @@
 """The training page in a browser: train, stop, read the step."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Modules of frontend/src in an empty page, as they lie there: a browser loads them by itself, without Node."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Page, Route

@@ -1,7 +1,5 @@
 """Pages of any address, size or theme, the header's menus of pages, files that a page gives, and rooms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit

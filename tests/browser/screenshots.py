@@ -6,8 +6,6 @@ the pictures of README.md and README.ko.md, `ARGS="--lessons lessons"` those on 
 `ARGS="--language ko"` all pages in Korean.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Wait until a page has stopped changing, instead of for a fixed time."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page
 
 # Four looks, 40 ms apart: the same elements and drawings, every figure drawn, no script or transition running.

@@ -1,7 +1,5 @@
 """Every page by keyboard, to a screen reader, in both themes, zoomed and in forced colours: axe-core and more."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

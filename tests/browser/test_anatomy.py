@@ -1,7 +1,5 @@
 """The anatomy in Chromium: how one moves through it, and that going back restores the picture."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,8 +1,6 @@
 """The panel and the bars around the anatomy's drawing, in Chromium: equations, shapes, colours and parameters are those
 of the model, typed markup stays text, and no part of the page moves from step to step."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

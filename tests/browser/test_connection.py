@@ -1,7 +1,5 @@
 """Without a connection: what a person is told, what stays, and that it goes on by itself."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

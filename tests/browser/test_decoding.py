@@ -1,7 +1,5 @@
 """The Decoding page in Chromium: branches, the tree of beam search, samples."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 import pytest

@@ -1,7 +1,5 @@
 """The engine in a browser: under a strict policy it opens and computes, and what it has downloaded it keeps."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every control of every page is in the link: change all of them, open the link elsewhere, compare what they show."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """The explorer in a real Chromium: read cells, download, save, labels, meanings, and what fits on a screen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

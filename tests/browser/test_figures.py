@@ -1,7 +1,5 @@
 """The pages of figures in a real Chromium: in both themes, saved, and slid through."""
 
-from __future__ import annotations
-
 import csv
 import re
 

@@ -1,7 +1,5 @@
 """The search for a browser, among programs that only pretend."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The first request that a fresh server gets, for a page that is not the first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, expect

@@ -1,7 +1,5 @@
 """The first sight of a sentence: what somebody without a link sees."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable

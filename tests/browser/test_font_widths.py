@@ -1,7 +1,5 @@
 """Widths of letters for the layout tests under Node (frontend/src/anatomy/testing/widths.json), in Chromium."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

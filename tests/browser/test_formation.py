@@ -1,7 +1,5 @@
 """The slider over the training of the bundled model, in Chromium: it draws the recorded bytes."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The figures of heads are the page's picture: its colours, its order and its labels."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

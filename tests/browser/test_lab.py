@@ -1,7 +1,5 @@
 """The lab in a real Chromium: switch, knock out, read the numbers, go by link, two people at once."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """No text of a page, picture, tooltip or menu stays English in the pseudo-language; each visitor reads their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode

@@ -1,8 +1,6 @@
 """Going to another page while the old page still sends messages. The first message of the new page is delayed, as on a
 slow connection: until it arrives, Streamlit's code in the browser names the old page in every message."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

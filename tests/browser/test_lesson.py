@@ -1,8 +1,6 @@
 """A lesson in Chromium: through its stops by keyboard, a prediction, wandering off and back, a sheet on a phone; on
 paper; and one that a person writes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import urlsplit

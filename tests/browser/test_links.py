@@ -1,7 +1,5 @@
 """Links: what a browser goes back to, short links, and big text, which stays with its viewer."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import BrowserContext, expect

@@ -1,8 +1,6 @@
 """The engine in the app, in Chromium: pictures follow the keys and choices, the numbers are those of Python, and the
 server is asked only for what it alone knows. tests/web/ compares what the engine computes with Python's numbers."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 

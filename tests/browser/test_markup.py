@@ -1,7 +1,5 @@
 """Markup in any text stays text: known attack strings in every field, link, checkpoint and file that is taken home."""
 
-from __future__ import annotations
-
 import csv
 import re
 import xml.etree.ElementTree as ElementTree

@@ -1,7 +1,5 @@
 """A server that cannot write any file starts, serves every download, and leaves no file behind."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The Paper page in Chromium: its figures and its list open the views, and the session stays."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 import pytest

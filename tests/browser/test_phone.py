@@ -1,7 +1,5 @@
 """The frame on a phone: its header, and what is wider than the screen."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 

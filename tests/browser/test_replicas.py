@@ -1,8 +1,6 @@
 """Two processes behind nginx with the files of deploy/: a link shows the same picture on both, a viewer stays on one,
 and viewers of a killed replica keep what they see. Only the ports differ from the shipped files."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """A class in Chromium: one teacher, a student on a phone who reloads, one who is offline for a while."""
 
-from __future__ import annotations
-
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.explorer_page import click_head, params_of, wait_for_params

@@ -1,7 +1,5 @@
 """Every picture of every page can be saved as PNG, SVG and CSV, and its files say what they show."""
 
-from __future__ import annotations
-
 import csv
 import re
 from xml.etree import ElementTree

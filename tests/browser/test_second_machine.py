@@ -1,8 +1,6 @@
 """From `make app` to a class, as the README says for teachers: the teacher's laptop and a student's device are network
 namespaces of their own, with a cable between them and nothing else. Needs Linux and root."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

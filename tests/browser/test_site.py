@@ -1,7 +1,5 @@
 """The site without a server, as a web host serves it: below a path, from files alone."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Callable, Iterator

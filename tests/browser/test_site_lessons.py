@@ -1,7 +1,5 @@
 """Lessons on the site without a server: covered until answered, asked again for what one types, kept for the visit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The main ways through the app, in one sitting: every page once, a sentence, a head, a switch, a training."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

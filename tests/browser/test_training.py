@@ -1,7 +1,5 @@
 """The page of training in a real browser, with real workers: the whole way of a class, and each of its corners."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The recorded runs of the Training page: the picture shows exactly what was recorded, plays at once, in the first
 screen, and links and files hold what is seen."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit

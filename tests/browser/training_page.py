@@ -1,7 +1,5 @@
 """A page with the picture of runs, and the messages that it sends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A checkpoint as one zip, in memory: what is packed comes back bit by bit, and a hostile zip is one sentence."""
 
-from __future__ import annotations
-
 import io
 import json
 import stat

@@ -1,7 +1,5 @@
 """What ships: every bundled checkpoint loads, and every example says something true of it."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """BART's relatives: every number as transformers computes it, every text as its tokenizers cut it; their languages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

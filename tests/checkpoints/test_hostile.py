@@ -1,7 +1,5 @@
 """The pages with checkpoints from anywhere: what they say of themselves is shown as text, in bounds, or not at all."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

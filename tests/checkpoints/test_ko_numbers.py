@@ -1,7 +1,5 @@
 """The model of Korean numbers: its answers, spelling by spelling, and what its card says of its heads."""
 
-from __future__ import annotations
-
 import random
 import re
 import unicodedata

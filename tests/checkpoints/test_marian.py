@@ -1,7 +1,5 @@
 """Marian folders: every number as `transformers.MarianMTModel` computes it, every text as `MarianTokenizer` cuts it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import pickle

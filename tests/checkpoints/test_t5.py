@@ -1,8 +1,6 @@
 """T5 folders: every number as `transformers.T5ForConditionalGeneration` computes it, every text as `T5Tokenizer` cuts
 it."""
 
-from __future__ import annotations
-
 import json
 import random
 import unicodedata

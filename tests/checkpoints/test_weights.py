@@ -1,7 +1,5 @@
 """Safetensors files, read or mapped into memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

@@ -1,7 +1,5 @@
 """The command line, on a language of eight words."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import io

@@ -1,7 +1,5 @@
 """`python -m transformer describe`: the table, shapes of a sentence's tensors, JSON, and what cannot be described."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

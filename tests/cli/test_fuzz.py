@@ -1,7 +1,5 @@
 """The command line with arguments made up at random; see tests/fuzz."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

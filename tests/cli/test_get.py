@@ -1,7 +1,5 @@
 """`headscope get`: a Marian or T5 model from a local server with the layout of the Hugging Face Hub."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

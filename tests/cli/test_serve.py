@@ -1,7 +1,5 @@
 """Starting and ending the app: ports, Ctrl+C at any moment, a disk without room, a folder nobody may write to."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

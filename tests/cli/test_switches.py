@@ -1,7 +1,5 @@
 """--switch on the command line: the switches of the Lab, for any text and any test set."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Corpora: what is read, that any number of processes gives the same, and that a run goes on where it stopped."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

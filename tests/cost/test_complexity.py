@@ -1,7 +1,5 @@
 """Section 4: formulas, hand counts, what PyTorch is asked to multiply, and paths that a second search finds."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """One layer of each kind: that it computes what it says, and that its time is measured within bounds."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable

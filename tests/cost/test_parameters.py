@@ -1,7 +1,5 @@
 """Parameter counts, box by box: solved by hand, found again by watching a pass, and printed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

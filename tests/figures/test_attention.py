@@ -1,7 +1,5 @@
 """Figures of heads: numbers, labels, masks, arguments; `browser/test_head_figures.py` compares them with the page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

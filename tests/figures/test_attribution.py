@@ -1,7 +1,5 @@
 """Curves of faithfulness."""
 
-from __future__ import annotations
-
 from transformer.attribution import METHODS
 from transformer.figures.attribution import removal_curves
 

@@ -1,7 +1,5 @@
 """Figures of complexity: they draw the given counts and times."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

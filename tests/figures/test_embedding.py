@@ -1,7 +1,5 @@
 """Figures of embeddings, residual stream and output: they draw the given data, and no token becomes markup."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 import pytest

@@ -1,7 +1,5 @@
 """Rules for every figure: title, equation, axes, text size, both themes, and translatable labels."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil

@@ -1,7 +1,5 @@
 """The figures of the feed-forward page: they draw the given data, and each names equation 2."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

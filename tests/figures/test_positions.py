@@ -2,8 +2,6 @@
 
 tests/pages/positions/test_reference.py compares those of the formula with what the browser draws."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The shared style of figures."""
 
-from __future__ import annotations
-
 from tests.support.figures import in_theme
 from transformer.figures.training import training_curve
 

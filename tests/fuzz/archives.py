@@ -1,7 +1,5 @@
 """Zips of checkpoints with something wrong in them: a good one, damaged at random, read and opened in memory."""
 
-from __future__ import annotations
-
 import io
 import struct
 import warnings

@@ -1,7 +1,5 @@
 """Small files that ask for much, opened where only so much memory may be taken: `python -m tests.fuzz.bombs`."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

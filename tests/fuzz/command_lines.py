@@ -1,7 +1,5 @@
 """The command line: arguments nobody should give, run in this process. Nothing is trained and no server started."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import gzip

@@ -1,7 +1,5 @@
 """What the ways in share: hostile texts, numbers, paths and JSON, damaged files, and what an answer must look like."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -1,7 +1,5 @@
 """Checkpoint folders with something wrong in them: a good one, damaged at random, opened and used."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -1,7 +1,5 @@
 """Links, switches as text, and what the browser reports."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Marian folders with something wrong in them: tables, splitters, weights, and a file of torch that is a pickle."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

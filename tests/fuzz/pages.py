@@ -1,7 +1,5 @@
 """Whole pages, run as scripts: hostile links, hostile typing, hostile reports of the browser, damaged checkpoints."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

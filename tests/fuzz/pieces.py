@@ -1,7 +1,5 @@
 """SentencePiece files with something wrong in them: protocol buffers, taken apart, changed and put together again."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

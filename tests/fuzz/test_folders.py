@@ -1,7 +1,5 @@
 """Checkpoint folders damaged at random, and small files that ask for much; see tests/fuzz."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Switches as text, links and reports of the browser, made up at random."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

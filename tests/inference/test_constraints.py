@@ -1,7 +1,5 @@
 """What a search may not write or has to write; tests/checkpoints/test_marian.py compares it with transformers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

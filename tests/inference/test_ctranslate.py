@@ -1,7 +1,5 @@
 """CTranslate2 has our weights: with 32 bits it writes what greedy search writes, with 8 bits it drafts that."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

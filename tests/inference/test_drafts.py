@@ -1,7 +1,5 @@
 """Whatever drafts it, the translation is that of greedy search: the same tokens, with the same probabilities."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Decoding step by step is the decoder itself: with a cache and without, whatever the modules are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A forced beginning, and the n best translations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

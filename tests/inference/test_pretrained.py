@@ -1,7 +1,5 @@
 """What a person can type, and what they are told when it cannot be used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sampling: which tokens are left, what is drawn, and with which random numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

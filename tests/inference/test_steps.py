@@ -1,7 +1,5 @@
 """The distribution of every step, continuations of forced beginnings, and the trail of beam search."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

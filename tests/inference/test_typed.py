@@ -1,7 +1,5 @@
 """What people type: none of it may send the bundled model into repetition."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

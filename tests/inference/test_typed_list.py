@@ -1,7 +1,5 @@
 """The list of what people type: its templates, and what counts as right, copied or made up."""
 
-from __future__ import annotations
-
 import collections
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Switches over many passes: step by step in decoding, back and forth in retracing, side by side in threads."""
 
-from __future__ import annotations
-
 import functools
 import math
 import threading

@@ -1,7 +1,5 @@
 """Edits of a pass at the ends of what switches allow; what holds for any switches in any model: test_properties.py."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 

@@ -1,7 +1,5 @@
 """Rules for every class of SWITCHES, also a new one: only its examples are used here."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

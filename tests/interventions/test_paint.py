@@ -1,7 +1,5 @@
 """Rows of attention set by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Position switches: each change against a model that was built that way."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from pathlib import Path

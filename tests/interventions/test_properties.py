@@ -1,7 +1,5 @@
 """Properties that hold for any switches in any model: a switch does what it says, where it says, and nothing before."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Switches as values: which are refused, which are equal, and how links write them."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Mean and resample ablation: head outputs from elsewhere, exact in every kind of pass."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Answers that the open model gives: against the trace by hand, and refusals in one sentence."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

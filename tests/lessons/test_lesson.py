@@ -1,7 +1,5 @@
 """Lesson files: what is read, what is refused with line, field and what is allowed, and the way back to a file."""
 
-from __future__ import annotations
-
 import pytest
 
 from transformer.lessons import Computed, LessonError, Link, parse_lesson, to_toml

@@ -1,7 +1,5 @@
 """What the shipped lessons say is true of the shipped model."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """A lesson on paper: which sentence each stop is about, what its code opens, and that texts stay texts."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qsl, urlsplit
 

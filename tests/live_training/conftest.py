@@ -1,7 +1,5 @@
 """Queues of fake workers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

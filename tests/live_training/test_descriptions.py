@@ -1,7 +1,5 @@
 """Runs of the Training page in words: their names, and the paper's predictions beside the results."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

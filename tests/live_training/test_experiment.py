@@ -1,7 +1,5 @@
 """What the playground trains: what it allows, what it says otherwise, and the recipe that repeats it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import tomllib

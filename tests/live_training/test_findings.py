@@ -1,7 +1,5 @@
 """What a switch did: numbers of frames, what is expected of which difference, and when the two agree."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """What a worker says, read: whatever the bytes, a message, the end, or a sentence about what is wrong."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

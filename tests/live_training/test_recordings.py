@@ -1,7 +1,5 @@
 """Recorded trainings: their files, that training again gives the same numbers, and what the Training page shows."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

@@ -1,7 +1,5 @@
 """What is recorded of a training: true to the model, without touching it; and the run is the command line's own."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import time

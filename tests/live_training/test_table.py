@@ -1,7 +1,5 @@
 """docs/playground.json, from which the table of docs/playground.md comes, by the rules that the page judges with."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

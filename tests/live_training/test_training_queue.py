@@ -1,7 +1,5 @@
 """The queue of trainings: turns, limits, viewers who leave, and that no worker is left however a run ends."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,7 +1,5 @@
 """The process that trains, by itself: its messages, its commands, and that it ends when nobody is there."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """Workers that die, hang or send nonsense, what the system limits, and the end of the server: nothing is left."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

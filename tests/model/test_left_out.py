@@ -1,7 +1,5 @@
 """Models that a part of the paper was taken away from train: no residual connections, no LayerNorm, no causal mask."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

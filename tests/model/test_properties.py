@@ -1,7 +1,5 @@
 """What holds for every model and every batch: identities of attention, of the residual stream and of decoding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """PyTorch's own nn.Transformer with our weights in it: the same numbers, everywhere the two meet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

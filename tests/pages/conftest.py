@@ -1,7 +1,5 @@
 """Fixtures for tests of pages: a folder with a tiny checkpoint, and pages opened with it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

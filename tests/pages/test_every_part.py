@@ -1,7 +1,5 @@
 """Every part of every page: it opens with every kind of model and every text, and its figures say what they draw."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.app import (

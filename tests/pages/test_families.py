@@ -1,7 +1,5 @@
 """The languages of models of the families of BART are chosen on the page."""
 
-from __future__ import annotations
-
 import pytest
 
 from pages.frame.sentence import LANGUAGE_MENUS

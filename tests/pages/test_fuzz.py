@@ -1,7 +1,5 @@
 """Whole pages with hostile links, hostile typing and damaged checkpoints; see tests/fuzz."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

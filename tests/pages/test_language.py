@@ -1,7 +1,5 @@
 """A translation reaches every text of every page, and the language follows whoever reads."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

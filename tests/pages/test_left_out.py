@@ -1,7 +1,5 @@
 """Every page with models without a part of the paper: each part opens, and its sentences are true."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Old links: each still opens what it asks for."""
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages with Marian folders: their sentences are true of that model."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The pages with a model that overflows: a part that measures or draws says so in one sentence, and keeps what was
 typed; the others show the trace."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

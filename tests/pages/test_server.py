@@ -1,7 +1,5 @@
 """How the server is started: what uvicorn is told, and the socket that it listens on."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor

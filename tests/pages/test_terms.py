@@ -1,7 +1,5 @@
 """A Korean page has the English term in brackets where its text first uses the Korean one."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Alignment error rates of a model's heads: from matrices that are made up, stored, and of two models together."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """One pass over drafts gives what translating again gives."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Passes with dropout: the same weights, other values dropped in every pass."""
 
-from __future__ import annotations
-
 import torch
 
 from tests.support.build import tiny_pretrained

@@ -1,7 +1,5 @@
 """Models without heads, the effect of that, the gradient's estimate, and pruning."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """Neurons over many sentence pairs: the numbers are those of single traces, whatever the batches."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Patching: everything gives the other sentence, nothing changes nothing, a batch equals single passes."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

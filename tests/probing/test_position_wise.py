@@ -1,7 +1,5 @@
 """One token of the text is exchanged: attention carries that on, the feed-forward network does not."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

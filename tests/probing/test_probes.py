@@ -1,7 +1,5 @@
 """A probe set with switches: the numbers equal those of a plain loop over traces, whatever the groups."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the statistics of heads need, from batches, is what single traces give."""
 
-from __future__ import annotations
-
 import torch
 
 import transformer

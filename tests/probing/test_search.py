@@ -1,7 +1,5 @@
 """Searching heads and neurons: every hit is a cell of a trace, and none is missing."""
 
-from __future__ import annotations
-
 import pytest
 
 import transformer

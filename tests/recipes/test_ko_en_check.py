@@ -1,7 +1,5 @@
 """The written vocabulary of the small Korean model, its constructions, and the check of pairs against both."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

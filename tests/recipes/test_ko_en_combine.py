@@ -1,7 +1,5 @@
 """More pairs from ours: words of a class exchanged in both languages, and the places of frames filled."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Which translations of the Korean-English lists count as right."""
 
-from __future__ import annotations
-
 import pytest
 
 from recipes.ko_en.score import fits, rows, translated

@@ -1,7 +1,5 @@
 """A Korean sentence in the other styles, solved by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

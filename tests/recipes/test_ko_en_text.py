@@ -1,7 +1,5 @@
 """What the small Korean-English model is trained on, and what is kept away from it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from recipes.ko_en.check import odd_columns

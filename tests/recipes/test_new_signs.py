@@ -1,7 +1,5 @@
 """Signs that a vocabulary lacks, in place of pieces that it does not need."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

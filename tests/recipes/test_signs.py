@@ -1,7 +1,5 @@
 """Teaching signs: nothing changes at the beginning, and then only what may."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Further training of the model of Korean numbers."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

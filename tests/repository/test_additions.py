@@ -1,8 +1,6 @@
 """A page, a switch and an analysis are added to a copy of the code, in the files that CONTRIBUTING.md lists and no
 others, and the tests of the copy find them. Their new files are in tests/additions/."""
 
-from __future__ import annotations
-
 import filecmp
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The benchmarks run, and compare what they say they compare. Nothing here is timed."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """WCAG AA, 4.5 : 1, of text on what is drawn behind it, in both themes: what axe-core cannot see, on canvases, in SVG
 and in the colours of figures. The pages themselves are looked at in browser/test_accessibility.py."""
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

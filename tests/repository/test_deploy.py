@@ -1,7 +1,5 @@
 """What deploy/ and docs/security.md say, held against the files and the code."""
 
-from __future__ import annotations
-
 import ast
 import http.client
 import http.server

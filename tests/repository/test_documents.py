@@ -1,7 +1,5 @@
 """Documents name things that exist, and say of them what the repository says."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The tables of docs/heads.md, and the files beside the bundled weights that they come from."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

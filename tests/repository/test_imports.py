@@ -1,7 +1,5 @@
 """The rules of import of docs/architecture.md: a forbidden import fails here, at whatever depth it stands."""
 
-from __future__ import annotations
-
 import ast
 import graphlib
 import re

@@ -1,7 +1,5 @@
 """A Korean document says what the English one beside it says: same headings, code, links, tables and numbers."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The licences in docs/licences.md."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 

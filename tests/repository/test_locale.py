@@ -1,7 +1,5 @@
 """Translators get every text of the app, and the catalogues that ship fit it."""
 
-from __future__ import annotations
-
 import re
 import string
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every known defect can still be put into the code."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.mutants import MUTANTS, ROOT, Mutant

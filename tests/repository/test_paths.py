@@ -1,7 +1,5 @@
 """Where the app and the checkpoints are looked for."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Korean catalogue says the same term everywhere."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Whoever imports the package gets its types; `make lint` checks the package itself."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A worker that crashes costs the test at which it crashed and nothing else; and the run ends."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

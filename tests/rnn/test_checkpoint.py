@@ -1,7 +1,5 @@
 """The recurrent checkpoint that ships, and folders like it: written, read, refused."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import string

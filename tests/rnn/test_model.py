@@ -1,7 +1,5 @@
 """The recurrent encoder-decoder by hand, against the equations of its paper with PyTorch's GRU cells, and itself."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

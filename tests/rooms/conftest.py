@@ -1,7 +1,5 @@
 """A Redis server for the tests of rooms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Rooms in a file and in a Redis server: codes and secrets, following, answers, finds, limits, several processes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

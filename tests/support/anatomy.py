@@ -1,7 +1,5 @@
 """The model, the switches and the passes that tests of the anatomy look at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.build import pretrained_variant

@@ -1,7 +1,5 @@
 """The app without a browser: Streamlit's AppTest on any page, and what its tests read from one."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import html

@@ -1,8 +1,6 @@
 """Tiny models, tokenizers and texts that tests share. Sizes differ wherever the architecture lets them, so that a
 swapped axis cannot pass unnoticed."""
 
-from __future__ import annotations
-
 import functools
 import io
 import random

@@ -1,7 +1,5 @@
 """Clicks of viewers on every page of figures, in the form that the pages' scripts send them."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """A checkpoint that says it was taught a few words of Korean."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

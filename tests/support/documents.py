@@ -4,8 +4,6 @@ A table that is data as a whole stands between two marks. Of other tables only t
 keeps its other cells; such a table is found by its head. tests/repository/test_documents.py is the diff.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """English left in a translated text: Latin words in a row which are not data, code, names, or terms of the language."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

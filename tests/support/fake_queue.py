@@ -1,7 +1,5 @@
 """A queue of trainings that trains nothing, for tests of the page: its runs are in the stage that a test gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -6,8 +6,6 @@ it starts at once.
 The experiment it is sent may hold "steps", "pause" (seconds between frames) and "at" (the frame it misbehaves at).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

@@ -1,7 +1,5 @@
 """Small folders of BART's relatives with random weights, written by Hugging Face's own classes, for tests to open."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

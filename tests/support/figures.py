@@ -1,7 +1,5 @@
 """Figures in the dark theme."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ParamSpec

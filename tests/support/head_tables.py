@@ -1,8 +1,6 @@
 """The tables of docs/heads.md, from what ships beside the bundled weights, and
 from what `python -m benchmarks attribution` wrote into benchmarks/README.md."""
 
-from __future__ import annotations
-
 import json
 import re
 import statistics

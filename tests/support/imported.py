@@ -1,7 +1,5 @@
 """What tests of imported models compare: batches, what decoders are fed, and what transformers' `generate` writes."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from pathlib import Path

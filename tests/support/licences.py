@@ -1,7 +1,5 @@
 """The table of docs/licences.md, from the metadata of the installed packages."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 """`make texts`: write locale/headscope.pot, for translators: every text that a person reads (transformer/texts.py) and
 those of the scripts, which `make frontend` lists; and bring the languages that are there up to date."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import io

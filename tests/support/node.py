@@ -1,7 +1,5 @@
 """Scripts of the frontend, run by Node beside Python's own results."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

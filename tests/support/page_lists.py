@@ -1,7 +1,5 @@
 """What the pages say of themselves, for every list of them: the READMEs and the list of links (documents.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import parse_qsl, urlsplit
 

@@ -3,8 +3,6 @@
 `make screenshots ARGS=--paper` takes the screenshots, `make docs` writes the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from urllib.parse import urlencode
 

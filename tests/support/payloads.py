@@ -1,7 +1,5 @@
 """The format of payloads, read by code of its own."""
 
-from __future__ import annotations
-
 import json
 import struct
 from typing import Any

@@ -1,7 +1,5 @@
 """What processes there are, and what one takes: from /proc, or from `ps` where there is none."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

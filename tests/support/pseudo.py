@@ -1,7 +1,5 @@
 """A language made for tests: every text in brackets. What stands outside of all brackets was never translated."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

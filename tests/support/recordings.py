@@ -1,7 +1,5 @@
 """A recording of a training, made up."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.support.build import tiny_pretrained

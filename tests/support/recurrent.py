@@ -1,7 +1,5 @@
 """A random recurrent model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

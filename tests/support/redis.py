@@ -1,7 +1,5 @@
 """A real Redis server of a test's own."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ It reads the weights out of a model's modules and shares no code with `transform
 has an axis of a tensor.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """PyTorch's own nn.Transformer with the weights of one of our models."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

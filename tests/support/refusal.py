@@ -1,7 +1,5 @@
 """What is refused, and with which sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Two processes behind nginx with the files of deploy/. Only the ports differ from the shipped files."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What a long computation reports while it runs."""
 
-from __future__ import annotations
-
 
 class Reports(list[tuple[int, int]]):
     """A `progress` that keeps what it is told, as (done, total); with `most`, that report asks to stop."""

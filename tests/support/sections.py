@@ -1,7 +1,5 @@
 """The Lab's sections as scripts for AppTest."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

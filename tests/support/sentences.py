@@ -1,7 +1,5 @@
 """English and German of any number of tokens, each different, for a checkpoint's own tokenizer."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

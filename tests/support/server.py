@@ -1,7 +1,5 @@
 """Start and stop the app, as tests and benchmarks do."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

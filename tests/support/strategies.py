@@ -1,7 +1,5 @@
 """Anything that can arrive, for Hypothesis: models of any sizes, padded batches, switches, and texts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The terms of a language: locale/<language>.terms.tsv, as translators keep it."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path

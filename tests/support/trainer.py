@@ -1,7 +1,5 @@
 """A viewer who trains a model on the page Training."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.payloads import unpack

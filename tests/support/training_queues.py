@@ -1,7 +1,5 @@
 """Queues of fake workers, for tests: what they are told, what is waited for, and that nothing is left of them."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

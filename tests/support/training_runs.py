@@ -1,7 +1,5 @@
 """Runs as the queue of trainings has them, made up, the same for the same number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

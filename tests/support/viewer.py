@@ -1,7 +1,5 @@
 """A viewer without a browser: speaks Streamlit's protocol over a websocket, as the page's own script does."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

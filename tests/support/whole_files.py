@@ -1,7 +1,5 @@
 """Distribution of the tests to workers, file by file, which goes on after a worker has crashed."""
 
-from __future__ import annotations
-
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 

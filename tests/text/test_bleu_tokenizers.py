@@ -1,7 +1,5 @@
 """Which of sacreBLEU's tokenizers suits a language, and what is said where it is not installed."""
 
-from __future__ import annotations
-
 import pytest
 import sacrebleu.metrics
 

@@ -1,7 +1,5 @@
 """The list of meanings: how words are found, what a file may hold, and that it covers every sentence that ships."""
 
-from __future__ import annotations
-
 import functools
 import json
 import unicodedata

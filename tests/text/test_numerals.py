@@ -1,7 +1,5 @@
 """Numbers in Korean: cases written by hand, and every spelling of a number read back."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """A SentencePiece file, looked over before the library is given it."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What holds for every text that can be typed, and for every link that can be sent."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

@@ -1,7 +1,5 @@
 """sacreBLEU where no file can be written."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """What the toy models read, and what is said of other texts."""
 
-from __future__ import annotations
-
 import unicodedata
 import warnings
 

@@ -1,7 +1,5 @@
 """Which words of a text a model with a closed vocabulary was taught."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 import warnings

@@ -1,7 +1,5 @@
 """Chosen tensors of many pairs in padded batches are those of single traces."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from typing import Any

@@ -1,7 +1,5 @@
 """The .npz: every tensor, and an index a person can read."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A model that overflows, and an edit that makes NaN: one sentence each instead of numbers that are none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every identity a Trace promises, on a random model of unequal sizes."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

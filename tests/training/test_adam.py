@@ -1,7 +1,5 @@
 """Our Adam is torch's, to the last bit."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Augmentation: each variation does what it says, and both sides stay translations of each other."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import re

@@ -1,7 +1,5 @@
 """Clock times in words: read by hand, and drawn."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

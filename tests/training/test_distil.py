@@ -1,7 +1,5 @@
 """Distillation: the teachers' translations in place of the targets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast

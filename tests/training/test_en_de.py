@@ -1,7 +1,5 @@
 """The training text of the bundled model: our own pairs, and what is kept out of it."""
 
-from __future__ import annotations
-
 import collections
 import unicodedata
 from pathlib import Path

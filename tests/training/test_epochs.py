@@ -1,7 +1,5 @@
 """Epochs of varied pairs, made in this process or in readers."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Scores of parts of a test set, by hand."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """A model that a visitor brings back, over the real websocket of a real server: what is read, and what is too much."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

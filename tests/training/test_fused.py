@@ -1,7 +1,5 @@
 """Training with PyTorch's fused attention: the same gradients up to rounding, with padding and without."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

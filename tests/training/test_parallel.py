@@ -1,7 +1,5 @@
 """Several workers under torchrun: the same run as one alone."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

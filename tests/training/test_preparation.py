@@ -1,7 +1,5 @@
 """Text prepared for published scores."""
 
-from __future__ import annotations
-
 import pytest
 
 from transformer.training.data import DataError

@@ -1,7 +1,5 @@
 """R-Drop: two passes of one batch under different dropout."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path

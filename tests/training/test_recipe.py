@@ -1,7 +1,5 @@
 """Recipes: what they say, what they inherit, and that the shipped ones can be carried out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

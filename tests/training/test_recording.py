@@ -1,7 +1,5 @@
 """Recordings of how heads formed: the numbers are those of the states they came from."""
 
-from __future__ import annotations
-
 import dataclasses
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text that is copied: both sides agree, its parts are what their names say, and every sign comes up."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

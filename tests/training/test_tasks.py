@@ -1,7 +1,5 @@
 """Toy tasks: right answers, no test input among the training ones."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from itertools import pairwise, product

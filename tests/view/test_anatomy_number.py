@@ -1,7 +1,5 @@
 """Every number of the anatomy's number zoom is computed again from its operands by the browser's code, in Node."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

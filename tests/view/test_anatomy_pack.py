@@ -2,8 +2,6 @@
 
 tests/web/test_anatomy_packs.py compares every number of every pack with what the engine makes of its own trace."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

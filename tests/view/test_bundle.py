@@ -1,7 +1,5 @@
 """The built scripts: what Python asks for is there, and made of the sources that lie in frontend/."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

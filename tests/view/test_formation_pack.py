@@ -1,7 +1,5 @@
 """The states of a training on their way to the browser."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

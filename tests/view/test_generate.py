@@ -1,7 +1,5 @@
 """What the browser shares with Python is generated from Python."""
 
-from __future__ import annotations
-
 from transformer.view.generate import GENERATED, OF_PAGES, PAGES, SHARED, TEXTS, generated
 
 

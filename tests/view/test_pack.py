@@ -1,7 +1,5 @@
 """What goes to the browser: state, bytes, code and pages."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import html

@@ -1,8 +1,6 @@
 """Runs while they train, packed for the browser: every frame once, bounded answers, and nothing that a browser sends is
 trusted."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -1,7 +1,5 @@
 """The anatomy's drawing gets the same from the engine as from the server: every pack, compared in Node."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

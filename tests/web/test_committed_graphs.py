@@ -1,7 +1,5 @@
 """The graphs of the bundled checkpoints fit their weights and the code of today."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

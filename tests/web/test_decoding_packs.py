@@ -1,8 +1,6 @@
 """Decoding step by step, the activity of neurons and the tokens under the encodings: the same from the engine as from
 the server."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

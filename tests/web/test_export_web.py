@@ -1,7 +1,5 @@
 """`headscope export-web`: a model as files for a browser."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Exported graphs compute what the model computes: one random model with many options, then (slow) all options."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The Lab's pictures get the same from the engine as from the server."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

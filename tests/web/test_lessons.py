@@ -1,7 +1,5 @@
 """The lessons of a site: the files hold what the lessons say, and the browser computes what Python computes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The recorded trainings of the site: every run once, and for each language what the page Training says of them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files of the site without a server; tests/browser/test_site.py opens them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Switches as inputs of the graphs. Most are tested by what the graphs compute with them, in test_graphs.py."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The page reads texts as Python does: same ids, pieces, surfaces and decoded texts."""
 
-from __future__ import annotations
-
 import json
 import random
 import unicodedata

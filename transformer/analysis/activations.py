@@ -1,7 +1,5 @@
 """How active the neurons of the feed-forward sub-layers are (section 3.3, equation 2), and their non-linearity."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

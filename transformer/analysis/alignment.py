@@ -1,7 +1,5 @@
 """Word alignment: gold links, links read from attention, and the alignment error rate (Och and Ney 2003)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

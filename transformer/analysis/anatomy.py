@@ -5,8 +5,6 @@ A place is a part of the model: "source", "encoder.L.self", "encoder.L.ff", "tar
 from the trace without change; the others are computed from them and the parameters, with the switches of the trace.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Summaries of attention weights, merging of subword tokens into words, entropy, and checks of the numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

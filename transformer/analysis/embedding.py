@@ -1,8 +1,6 @@
 """Embeddings (section 3.4): their lengths compared with the positions, their nearest neighbours, and how the layers
 move them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """How heads formed: statistics of every head in each snapshot of a training, and the first snapshot in which a head has
 a known habit, such as attending to the previous token."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

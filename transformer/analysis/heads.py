@@ -1,8 +1,6 @@
 """Statistics of each head over many sentences: which offset it attends to, whether it aligns words, whether it rests on
 the start or end token, how sharp it is."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 Good enough to warn somebody whose text a model cannot read; not a language detector.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """LayerNorm of one token, number by number, and how much of x is left after each sub-layer (section 3.1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Whether the future leaks: which predictions change when a later token is replaced, and whether peeking helps."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -3,8 +3,6 @@
 Also the final prediction: the candidates of each step, and the weights that the output projection shares (section 3.4).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -5,8 +5,6 @@ and adds a_i times row w_i of W_2. Geva et al. 2021, "Transformer Feed-Forward L
 2, call k_i its key and w_i its value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist

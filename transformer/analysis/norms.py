@@ -1,7 +1,5 @@
 """LayerNorm and RMSNorm as one formula: gamma (v - mean) / deviation + beta, where RMSNorm has mean 0 and beta 0."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

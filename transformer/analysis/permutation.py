@@ -1,7 +1,5 @@
 """Whether the encoder knows the order of its tokens: permute the tokens and compare the passes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -2,8 +2,6 @@
 
 What the page says of the formula alone, the browser computes (frontend/src/positions/numbers.js)."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 

@@ -1,7 +1,5 @@
 """The tables of relative positions (Raffel et al. 2020), by distance instead of by bucket."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -5,8 +5,6 @@ with norm="pre" (Xiong et al. 2020); see `transformer.model.layers.SubLayer` for
 is "encoder" or "decoder"; its sub-layers follow the order of the pass: self and ff, in the decoder self, cross and ff.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

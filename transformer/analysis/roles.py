@@ -1,7 +1,5 @@
 """What a head does over many sentences: shares of its rows, each beside what a head without a role would reach."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

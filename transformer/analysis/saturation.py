@@ -1,7 +1,5 @@
 """Saturation of every head: whether its softmax is flat or puts all weight on one key, and how much gradient passes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

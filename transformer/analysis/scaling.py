@@ -1,7 +1,5 @@
 """Why scores are divided by sqrt(d_k) (section 3.2.1, footnote 4): with random q and k, and with those of a model."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Label smoothing (section 5.4) for one prediction: the target distribution, the loss and its gradient."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The derivative of a softmax: how much of a gradient passes through attention weights."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 

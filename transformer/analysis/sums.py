@@ -1,7 +1,5 @@
 """Numbers that add up over the parts of a corpus, as JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """Words made of pieces."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Measures of a translation: perplexity, probabilities of words, differences between two translations, repetition."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How far two rankings agree."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Contributions of input tokens to output tokens, and the recursion that carries those of one layer through a stack."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Is an attribution right about the model? Remove the tokens that it names, and watch the probability fall."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Contributions by gradients of the log-probability of an output token: gradient x input, integrated gradients, and the
 relevance of Chefer et al. 2021."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Mapping, Sequence

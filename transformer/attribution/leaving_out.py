@@ -1,7 +1,5 @@
 """Leave-one-out, and passes without any tokens one likes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch

@@ -3,8 +3,6 @@
 python -m transformer.attribution.one_token CHECKPOINT      # writes attributions.json beside its weights
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """An attention sub-layer's output as a sum of vectors, one for each token it reads (Kobayashi et al. 2020, 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

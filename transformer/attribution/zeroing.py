@@ -1,7 +1,5 @@
 """Value zeroing (Mohebbi et al. 2023, "Quantifying Context Mixing in Transformers")."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

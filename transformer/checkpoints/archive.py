@@ -4,8 +4,6 @@ Every zip counts as hostile: the size of its directory is checked before `zipfil
 of its files before unpacking, and only files with the names of a checkpoint are unpacked.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import stat

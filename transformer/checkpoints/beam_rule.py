@@ -1,7 +1,5 @@
 """How beam search compares hypotheses; part of a checkpoint, because imported models were tuned with other rules."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a search may not write, or has to write; part of a checkpoint, because imported models were tuned with it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -18,8 +18,6 @@
 Reading never runs code from a checkpoint: it holds only JSON, safetensors and a SentencePiece model.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """The languages of a model that translates between many: each has a code, a token beside the text."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ Format: https://huggingface.co/docs/safetensors: eight bytes with the length of 
 the numbers, one tensor after the other without a gap.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

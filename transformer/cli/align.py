@@ -1,7 +1,5 @@
 """Align the words of sentence pairs by cross-attention: lines SOURCE<tab>TARGET in, Pharaoh lines out."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

@@ -1,7 +1,5 @@
 """Options of commands that run over a corpus, and their run."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

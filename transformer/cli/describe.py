@@ -1,7 +1,5 @@
 """Print every part of a model with its tensors and parameter counts; with a sentence, also all tensors of a pass."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

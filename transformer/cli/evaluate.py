@@ -5,8 +5,6 @@ references. A recipe gives the test data, its preparation and the decoding; for 
 from those that training never saw.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 

@@ -1,7 +1,5 @@
 """Write a model as files for a browser: graphs, weights and tokenizer."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Measure what each head does: its role, how far that is above what a head without a role reaches, and its entropy."""
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

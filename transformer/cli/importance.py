@@ -1,7 +1,5 @@
 """Measure what each head is worth: loss and score without it, the gradient's estimate, and pruning."""
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Record how a checkpoint's heads formed: attention on its examples, from the snapshots of its training run."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -4,8 +4,6 @@ Besides the files of `Trainer`, the folder holds run.json (data files and their 
 and tokenizer.model. So --output alone resumes a run, and no run resumes with other data by mistake.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

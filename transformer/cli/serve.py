@@ -1,7 +1,5 @@
 """Start the app in the browser."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import importlib

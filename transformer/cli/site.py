@@ -1,7 +1,5 @@
 """Write a site of static files, which shows models without a server."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 To resume, give only --output: the folder remembers the data and every option.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import importlib.util

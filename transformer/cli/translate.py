@@ -1,7 +1,5 @@
 """Translate the lines of standard input, one translation per line."""
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import sys

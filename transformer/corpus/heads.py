@@ -1,7 +1,5 @@
 """What the heads do over a corpus: which words a chunk needs to know of, and the sums of all chunks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A corpus in chunks: tab-separated text, packed with gzip or not, Parquet, or a folder of such files."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import itertools

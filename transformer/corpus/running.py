@@ -1,7 +1,5 @@
 """A job over the chunks of a corpus: in this process, with processes on this machine, or on a cluster of Dask."""
 
-from __future__ import annotations
-
 import logging
 import os
 import tempfile

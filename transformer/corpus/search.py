@@ -1,7 +1,5 @@
 """Where a head or a neuron shows something, over a corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any

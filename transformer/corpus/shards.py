@@ -1,7 +1,5 @@
 """The output of a job over a corpus: a folder of shards, each written whole, and a manifest of what made them."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

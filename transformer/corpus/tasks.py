@@ -1,8 +1,6 @@
 """What a process computes of a chunk of a corpus. Jobs, rows and results are plain data: a worker loads the model
 itself, by its name or path, and keeps it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Tensors of a corpus: `trace_all`, in shards of Parquet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -9,8 +9,6 @@ the elementwise products of gates, which are all of lower order.
 Path lengths are found by search, layer by layer, not from a formula.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import math

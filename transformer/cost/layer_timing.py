@@ -4,8 +4,6 @@ The time is what a user waits for: operations, the overhead of PyTorch and Pytho
 threads is not changed. Time and memory are limited: see `measure`.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

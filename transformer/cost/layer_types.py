@@ -3,8 +3,6 @@
 They have no residual connection, LayerNorm or feed-forward network, like the layers in the table.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

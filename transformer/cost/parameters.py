@@ -15,8 +15,6 @@ Boxes have the names of `transformer.model.tap`, in the order of a pass (with no
     other                                       all other parameters, if a model has any
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

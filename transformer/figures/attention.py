@@ -4,8 +4,6 @@ The colours are those of `frontend/src/core/colour.js`, the order and the labels
 `tests/browser/test_head_figures.py` compares them with the page.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

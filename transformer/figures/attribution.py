@@ -1,7 +1,5 @@
 """Curves of faithfulness, and the share of the source at every step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure

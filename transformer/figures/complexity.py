@@ -4,8 +4,6 @@ kinds: those of `transformer.cost.complexity` and `transformer.cost.layer_timing
 names: kind -> what it is called in the legend.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Embeddings (section 3.4): lengths beside the positions, neighbours, and the tokens in a plane."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

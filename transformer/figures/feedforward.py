@@ -1,7 +1,5 @@
 """Figures of section 3.3: the non-linearity, and the effect of sub-layers that are left out or switched."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

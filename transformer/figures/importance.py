@@ -1,7 +1,5 @@
 """Pruning curves, and how well the gradient predicts what a head is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure

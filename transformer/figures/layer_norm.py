@@ -1,7 +1,5 @@
 """LayerNorm of one token, and how much of x is left along a stack."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

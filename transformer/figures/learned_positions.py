@@ -3,8 +3,6 @@
 trained: first and last trained position or length, both among the trained; None: nothing is shaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures of the decoder's predictions: after every layer, in the end, and the table that makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The encoder with its tokens in another order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

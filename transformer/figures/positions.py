@@ -5,8 +5,6 @@ another d_model, length, k or q (frontend/src/positions/fill.js): traces, shapes
 and titles with numbers are in `layout.meta` with their {placeholders}.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Section 5 as figures: the learning rate, what warm-up, dropout and label smoothing do."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,8 +1,6 @@
 """The attention map of a recurrent model, cross-attention of a Transformer drawn in the same way, and what models with
 and without attention can do with inputs of growing length."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What relative positions add to the scores, by head and distance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

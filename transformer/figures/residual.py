@@ -1,7 +1,5 @@
 """Figures of the residual stream (section 3.1): the lengths of its vectors, and the parts of the last one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

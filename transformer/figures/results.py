@@ -1,7 +1,5 @@
 """Section 6 as figures: scores of subsets of a test set, Table 2, and variations of a model with their spread."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure

@@ -1,7 +1,5 @@
 """The heads of one kind of attention in the plane: near each other if their rows are alike."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure

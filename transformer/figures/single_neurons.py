@@ -1,8 +1,6 @@
 """Figures of single neurons (section 3.3): the strongest ones of a token, what a neuron writes, and those that never
 fire."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A figure has a title and, below it, the equation it draws, in plotly's small mar
 Text that a person typed goes through `plain` and `printable` first.
 """
 
-from __future__ import annotations
-
 import html
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The course of a training, from its training.csv."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from transformer.figures.drawing import Drawing, plotly_figure

@@ -5,8 +5,6 @@ them; only from there on is the sentence drafted or decoded again (the verificat
 et al. 2023, at temperature 0). So the tokens are those of greedy search, whatever the draft.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

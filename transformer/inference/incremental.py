@@ -1,7 +1,5 @@
 """Incremental decoding: one token at a time."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

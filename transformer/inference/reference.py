@@ -1,7 +1,5 @@
 """Head outputs of other sentences, without switches, for mean and resample ablation."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Sampling: draw the next token by its probability instead of taking the most probable one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

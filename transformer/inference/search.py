@@ -1,7 +1,5 @@
 """Greedy search, sampling and beam search, also after a forced beginning."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

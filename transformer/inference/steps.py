@@ -1,7 +1,5 @@
 """What the decoder chooses from at every step: the distribution over the next token, while it writes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Interventions as edits of a pass."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from transformer.interventions.sets import Interventions

@@ -4,8 +4,6 @@ A lesson file never executes anything: it names one of `FUNCTIONS` and gives num
 rows are numbered from 1, as everywhere in the app. A row or a column is a number or the label of a token.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import typing

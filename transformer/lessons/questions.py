@@ -1,7 +1,5 @@
 """Questions: a prediction is made first, then compared with what the open model does."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 `make screenshots ARGS="--lessons lessons"` takes those of the shipped ones; a teacher may lay one beside an own file.
 """
 
-from __future__ import annotations
-
 import base64
 from functools import cache
 

@@ -4,8 +4,6 @@ Both are HTML for the browser's print: A4, readable in black and white, without 
 of lesson files are data: escaped, and of Markdown only what marks up text, no pictures and no links.
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Experiments in words: what is trained, and how two experiments differ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from transformer.live_training.experiment import Experiment

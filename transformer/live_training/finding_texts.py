@@ -1,7 +1,5 @@
 """What the paper predicts about a change and what happened here, in sentences with the measured numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

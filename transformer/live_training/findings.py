@@ -1,7 +1,5 @@
 """The measured effect of a switch, compared with what the paper predicts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

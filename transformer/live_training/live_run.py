@@ -1,7 +1,5 @@
 """One training that a viewer watches: its state so far, and the viewer's commands."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import threading

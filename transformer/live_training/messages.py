@@ -4,8 +4,6 @@ A message is 4 bytes length of the header, 4 bytes length of the body (both litt
 body. A faulty worker cannot fill the server's memory.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import struct

@@ -1,7 +1,5 @@
 """Pairs that a viewer pastes: read, checked, and divided into training pairs and unseen pairs."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -1,7 +1,5 @@
 """Experiments for a class, in words too, and the preset to compare each with. Results: docs/playground.md."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from transformer.live_training.experiment import Experiment, ExperimentError

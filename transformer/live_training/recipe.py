@@ -1,7 +1,5 @@
 """An experiment as a recipe of `python -m transformer train`, which the Training page and the command line both use."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

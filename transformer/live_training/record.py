@@ -4,8 +4,6 @@ python -m transformer.live_training.record              # all presets, about thr
 python -m transformer.live_training.record no-mask      # one of them
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable

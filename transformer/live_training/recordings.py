@@ -5,8 +5,6 @@ A file is an .npz without pickled objects: `header`, the bytes of a JSON object 
 `python -m transformer.live_training.record` writes them.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """The result of a training: the files of a checkpoint folder, with everything that is needed to repeat it."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,8 +1,6 @@
 """One training of the Training page: the project's own trainer for an experiment, in memory. It records frames: the
 model's attention on a fixed example, and its answers to unseen inputs."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import time

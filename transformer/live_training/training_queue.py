@@ -1,7 +1,5 @@
 """The queue of trainings: a limited number of training processes, and the runs that wait for one."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import heapq

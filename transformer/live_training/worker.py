@@ -14,8 +14,6 @@ Standard input: one JSON object per line, first {"experiment": {...}, "seconds":
 It writes no file and uses one thread of torch.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -3,8 +3,6 @@
 The process starts with pipes and limits and only sends `messages`: nothing is pickled, forked or shared.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

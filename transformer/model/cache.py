@@ -4,8 +4,6 @@ With the causal mask (section 3.2.3), a token never changes the keys and values 
 output is the same at every step.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Position-wise feed-forward network (section 3.3)."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

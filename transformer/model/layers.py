@@ -1,7 +1,5 @@
 """Encoder and decoder layers (section 3.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """Masks: which keys a query may attend to. Everywhere in this package True means "may attend"."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Positions (section 3.5): attention alone does not know the order of its tokens, so each token's position is added."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """The Transformer of "Attention Is All You Need" (Vaswani et al. 2017, Figure 1), an encoder and a decoder."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -1,8 +1,6 @@
 """How well cross-attention aligns words, on pairs aligned by hand: every head, by weights and by vector norms, in both
 readings of a row."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

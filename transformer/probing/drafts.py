@@ -1,8 +1,6 @@
 """Many models that are almost the same, over the same sentences: one pass of each for its loss, and for its greedy
 translations where they are those of the first model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch

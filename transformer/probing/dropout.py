@@ -1,7 +1,5 @@
 """Dropout (section 5.4) on a trained model: how far attention and predictions scatter from pass to pass."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How the heads of a checkpoint formed, from a recording of its training, and which of its sentences can be shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass

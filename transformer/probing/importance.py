@@ -1,7 +1,5 @@
 """Does a head matter? Loss and score without it; the gradient's estimate of that; and pruning, head by head."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

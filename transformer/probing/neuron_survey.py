@@ -1,7 +1,5 @@
 """A survey of all feed-forward neurons over many sentence pairs: how often each is active, and where most."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Activation patching: run sentence A with parts of sentence B, and see how far the output moves towards B's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Position-wise (section 3.3): one token of the text is exchanged; which other tokens' results change."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import cast
 

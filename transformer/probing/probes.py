@@ -1,7 +1,5 @@
 """A model on many sentence pairs, with switches: a few sentences at a time, so that progress can be shown."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

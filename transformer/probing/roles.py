@@ -1,7 +1,5 @@
 """What the heads of a model do over a probe set."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from transformer.analysis.heads import Seen, Splitter, WordList, read_word_list, words_of

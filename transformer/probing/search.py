@@ -1,7 +1,5 @@
 """Where does a head put much weight, and where does a neuron fire: over many sentences, with counts and examples."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How well attention weights match the right letters of the task `reverse`, which lie on the reversed diagonal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Additive attention (Bahdanau et al. 2015, section 3.1 and appendix A.1.2), and the fixed context that it replaced."""
 
-from __future__ import annotations
-
 import math
 
 import torch

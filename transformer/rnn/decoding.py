@@ -1,7 +1,5 @@
 """Greedy decoding with a recurrent model."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The gated hidden unit of Cho et al. 2014, written step by step (Bahdanau et al. 2015, appendix A.1.1)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

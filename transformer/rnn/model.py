@@ -1,7 +1,5 @@
 """The recurrent encoder-decoder with additive attention (Bahdanau et al. 2015, section 3, appendix A), or without."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

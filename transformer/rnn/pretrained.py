@@ -1,7 +1,5 @@
 """A loaded recurrent checkpoint: translate and trace. Its folder: see `transformer.checkpoints.folder`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A RecurrentTrace: every tensor of one pass of the recurrent model, frozen, with its tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

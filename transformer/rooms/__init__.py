@@ -1,7 +1,5 @@
 """A room: a class that follows its teacher's view, and answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -11,8 +11,6 @@ deletes by itself when the room has lived for `HOURS`:
 and headscope:rooms, a sorted set of the codes by when the room was opened. Numbers count what came into the room.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import time

@@ -1,7 +1,5 @@
 """Rooms in one SQLite file, which several processes of one machine share. Uses only the standard library."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

@@ -5,8 +5,6 @@ of a room lets a person in; only its secret, of which the store has a hash, stee
 deleted when it ends, at the latest after `HOURS`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """Batches of ids of sentences with similar length."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

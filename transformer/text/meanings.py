@@ -5,8 +5,6 @@ meaning (empty: in every other one), and one column for each language of a reade
 read its language, so that cell is empty; every other cell is filled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 

@@ -19,8 +19,6 @@ The rule of the other form (`other_form`):
   3일, 이십삼일 is 23일, but 십 일 is 11 and 삼일, named one by one, 31.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import re

@@ -5,8 +5,6 @@ long text. `google.protobuf` reads the file here. SentencePiece has its own clas
 version of protobuf that is older than the one they were built with.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any

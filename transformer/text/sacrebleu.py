@@ -4,8 +4,6 @@ sacreBLEU imports portalocker, which asks for the folder of temporary files whil
 written, as on a full disk, Python raises FileNotFoundError then; nothing that we use writes there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

@@ -3,8 +3,6 @@
 As a pattern and not as a program, because the browser says the same of a text (`frontend/src/site/check.js`).
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Chosen tensors of many sentence pairs, traced in padded batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 

@@ -1,7 +1,5 @@
 """Export of a Trace: arrays in an .npz file, with an index that describes them."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Measurements need numbers: a model whose weights are finite may still overflow on the way, and so may an edit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 
 import torch

@@ -1,7 +1,5 @@
 """Parts of a pass that can be put into another one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

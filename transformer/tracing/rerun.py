@@ -1,7 +1,5 @@
 """What runs the pass of a trace again, or a part of it, knows its switches, but not the functions that edited it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """The axes of every tensor of a pass, and their sizes."""
 
-from __future__ import annotations
-
 import torch
 
 from transformer.model.tap import Tap

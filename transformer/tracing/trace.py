@@ -1,7 +1,5 @@
 """A Trace: every tensor of one pass, frozen, with the tokens of the pass."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Adam (section 5.3) with torch's arithmetic, but without the imports of torch's class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

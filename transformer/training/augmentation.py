@@ -3,8 +3,6 @@
 In every variation, source and target stay translations of each other. Variations are drawn again in every epoch.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import random

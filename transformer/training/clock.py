@@ -1,8 +1,6 @@
 """Clock times in words: "half past eight" is "halb neun". German counts halves, and minutes around them, towards the
 next hour, which a model of little text does not learn from the few that it sees."""
 
-from __future__ import annotations
-
 import random
 
 from transformer.training.data import Pair

@@ -1,7 +1,5 @@
 """Files of parallel text."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ An epoch is made in PARTS parts, each with random numbers of its own, so that se
 the segmentations of 220,000 pairs takes 25 s on one CPU core, and a GPU trains on them in less.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence

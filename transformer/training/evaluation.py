@@ -1,7 +1,5 @@
 """Scores of a checkpoint on sentence pairs: sacreBLEU, chrF and perplexity, with or without switches."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import time

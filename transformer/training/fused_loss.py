@@ -1,7 +1,5 @@
 """`label_smoothed_loss` over a large vocabulary, with the output projection, without keeping its logits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

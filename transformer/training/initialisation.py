@@ -1,7 +1,5 @@
 """Initial weights other than the model's own."""
 
-from __future__ import annotations
-
 import torch
 
 from transformer.model.transformer import Transformer

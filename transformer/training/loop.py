@@ -1,7 +1,5 @@
 """The training loop (section 5): batches in, a checkpoint and a log out. It can stop at any step and resume."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import itertools

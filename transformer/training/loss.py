@@ -1,7 +1,5 @@
 """Label smoothing (section 5.4)."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor
 

@@ -5,8 +5,6 @@
 torchrun starts one process per worker and gives each its number in environment variables.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The bundled models read text as typed. Published tables often score lower-cased 
 "moses-lowercase" does that with sacremoses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from transformer.texts import any_of

@@ -1,7 +1,5 @@
 """Regularised dropout (R-Drop, Liang et al. 2021, equations 1 to 3): two passes of one batch that should agree."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from transformer.training.loss import smoothed_cross_entropy

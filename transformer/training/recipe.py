@@ -1,7 +1,5 @@
 """Recipes: TOML files that name data, tokenizer, model, schedule and decoding of a training run."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """The learning rate over time (section 5.3)."""
 
-from __future__ import annotations
-
 
 def learning_rate(step: int, peak: float, warmup: int, steps: int, cooldown: int = 0, ramp: bool = True) -> float:
     """Equation 3, and a linear decay to zero over the last `cooldown` of `steps` steps.

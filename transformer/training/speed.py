@@ -3,8 +3,6 @@
 The model itself uses the plain forms: `nn.Dropout`, and `attend` in the precision of its inputs.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Storage of a run's state, weights and log: in a folder, or in memory if no file may be written."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

@@ -4,8 +4,6 @@ and text in brackets, of which it changes a part. Parallel text has next to none
 The subwords of single signs occur in no other training text, so some texts here are signs drawn at random.
 """
 
-from __future__ import annotations
-
 import random
 import string
 from collections.abc import Callable, Sequence

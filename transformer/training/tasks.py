@@ -1,7 +1,5 @@
 """Toy tasks with known correct answers: copy, reverse and shift letters, sort digits; also with other symbols."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import string

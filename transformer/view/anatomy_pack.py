@@ -14,8 +14,6 @@ Strips: value = (byte - 128) / 127 * top, where top is the 0.999 quantile of the
 largest 0.1% are shown as top.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import fields

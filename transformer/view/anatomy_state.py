@@ -1,8 +1,6 @@
 """The places of the anatomy of a model, and the steps of each place. The names are defined here and generated for the
 browser (`transformer.view.generate`), where anatomy/walk.js moves through them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The scripts and style sheets that `make frontend` builds out of frontend/src, by the names of its entries."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

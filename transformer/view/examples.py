@@ -1,7 +1,5 @@
 """The examples of a checkpoint: interesting sentences, and where to look."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

@@ -1,8 +1,6 @@
 """The random experiment of "Why √d_k" for the browser: the Lab's page sends it, a site without a server holds it in
 files."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -5,8 +5,6 @@ Choices, defaults, limits and such texts are defined in Python only (`state`, `a
 `shared_texts`, switches); the scripts that travel are built from the files (`make frontend`).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from statistics import fmean

@@ -1,7 +1,5 @@
 """The languages of the app: English, and one file `locale/<language>.po` for each other one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Numbers for JSON."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

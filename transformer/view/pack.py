@@ -9,8 +9,6 @@ The pictures get the weights of all heads in 8 bits (round(255 w)). The exact fl
 time, when the browser asks for them; a page without a server gets those of all heads.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Mapping, Sequence

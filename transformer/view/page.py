@@ -1,7 +1,5 @@
 """The picture without a server: a self-contained HTML page, and the same page in a notebook cell."""
 
-from __future__ import annotations
-
 import base64
 import html
 

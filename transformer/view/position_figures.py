@@ -1,8 +1,6 @@
 """The figures of position encodings (section 3.5) that the browser fills with numbers while a person moves sliders:
 frontend/src/positions/."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial

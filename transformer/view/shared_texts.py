@@ -1,8 +1,6 @@
 """Texts that Python and the browser both write, by name: `generate` puts those of pictures into
 frontend/src/state/texts.js, and those of pages into frontend/src/site/pages/texts.js."""
 
-from __future__ import annotations
-
 from transformer.interventions.sets import SWITCHES
 from transformer.interventions.switch import OffSwitch
 from transformer.texts import N_, translate

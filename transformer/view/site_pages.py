@@ -5,8 +5,6 @@ parts: those of the app's page that the site has. styles: style sheets of `dist/
 that are called as a part of the view.
 """
 
-from __future__ import annotations
-
 SITE_PAGES: dict[str, dict[str, list[str]]] = {
     "heads": {"parts": [], "styles": ["explorer", "formation"], "own": []},
     "lessons": {"parts": [], "styles": [], "own": []},

@@ -3,8 +3,6 @@
 Every message of the picture has a number that rises; the pack that answers it carries the same one (`training_pack`).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping

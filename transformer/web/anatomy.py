@@ -5,8 +5,6 @@ anatomy.pack.gz     the pack "trace" of the model's first example (`transformer.
 anatomy-open.pack.gz its pack "open" of the first layers
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from transformer.checkpoints.folder import TOKENS

@@ -1,7 +1,5 @@
 """Whether exported graphs compute what their model computes: both run, and their numbers are compared."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

@@ -14,8 +14,6 @@ A checkpoint's own folder may be such a folder too: then the app's engine can co
 checkpoints are; `python -m transformer.web.folder` writes their graphs again.
 """
 
-from __future__ import annotations
-
 import filecmp
 import hashlib
 import importlib.util

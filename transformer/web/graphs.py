@@ -32,8 +32,6 @@ The weights are no part of the graphs. Each refers to its bytes in a safetensors
 them, and a Cast makes 32 of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import math

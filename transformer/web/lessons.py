@@ -13,8 +13,6 @@ An option or answer that is computed is {function, arguments}; frontend/src/less
 that need neither a model nor a sentence are computed here.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable
 from pathlib import Path

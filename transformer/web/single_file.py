@@ -1,7 +1,5 @@
 """The site without a server as one HTML file, for a memory stick: everything stands in the page, as base64."""
 
-from __future__ import annotations
-
 import base64
 import re
 import tempfile

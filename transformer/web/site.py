@@ -22,8 +22,6 @@ All addresses are relative. A link into the app opens the same on the site, if t
 exchanged.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """Switches as inputs of the exported graphs; frontend/src/engine/switches.js does the same in a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import torch

@@ -6,8 +6,6 @@ LANGUAGE.json          for every preset, in the order of the menu: name, label, 
                        `training_pack`
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import asdict

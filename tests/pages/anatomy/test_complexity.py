@@ -1,7 +1,5 @@
 """The part of the anatomy that compares layers: the table, its conclusions, and the measurement in a thread."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import re

@@ -1,7 +1,5 @@
 """Sentences about the table of section 4 and the measured times, checked against made-up numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """The anatomy page as a script: links to every zoom and step, reports of the browser, and the data it gets."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The part "before": what models can do with longer inputs, one input by three models, and two attention maps."""
 
-from __future__ import annotations
-
 import functools
 import html
 import re

@@ -1,7 +1,5 @@
 """The part Compare: two sentences, two models, or a training state, with one scale and a difference."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

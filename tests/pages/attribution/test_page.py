@@ -1,7 +1,5 @@
 """The Attribution page as a script: every method for one token, source against prefix, and patching."""
 
-from __future__ import annotations
-
 import functools
 import json
 import threading

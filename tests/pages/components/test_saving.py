@@ -1,7 +1,5 @@
 """What saved pictures hold and say: the numbers that are drawn under headings, the sentences, and the switches."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

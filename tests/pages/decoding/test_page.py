@@ -1,7 +1,5 @@
 """The Decoding page as a script: branches, beams, samples, and everything a link can ask for."""
 
-from __future__ import annotations
-
 import html
 import json
 import os

@@ -1,7 +1,5 @@
 """The embeddings page as a script: each part by link, values out of range, odd text, other checkpoints."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -1,7 +1,5 @@
 """Sub-layers and neurons left out on the feed-forward page."""
 
-from __future__ import annotations
-
 import html
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The feed-forward page as a script: links, sentences, the probe set, and values that cannot be shown."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

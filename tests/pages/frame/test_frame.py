@@ -1,7 +1,5 @@
 """The page frame as a script: everything a person or a link can do to it, without a browser."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

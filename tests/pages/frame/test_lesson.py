@@ -1,7 +1,5 @@
 """The panel of a lesson: where it goes, what it covers, what it asks, and the way back."""
 
-from __future__ import annotations
-
 import html
 from pathlib import Path
 

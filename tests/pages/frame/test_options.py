@@ -1,7 +1,5 @@
 """Options of a page: kept in session and link, within bounds, with a message for invalid values in links."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A class: what the teacher shows reaches the members, and what they send reaches the teacher."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

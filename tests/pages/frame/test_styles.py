@@ -1,7 +1,5 @@
 """The style of a page comes once: with the page if a server sends it, else with every run."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

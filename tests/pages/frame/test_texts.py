@@ -1,7 +1,5 @@
 """Texts from elsewhere never become markup."""
 
-from __future__ import annotations
-
 import pytest
 
 from pages.model.card import tamed

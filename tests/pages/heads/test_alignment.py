@@ -1,7 +1,5 @@
 """The alignment of the typed sentence: links of the best head, drawn between the words."""
 
-from __future__ import annotations
-
 import functools
 import json
 

@@ -1,7 +1,5 @@
 """The training slider of the explorer as a script: opened, moved, linked, and where nothing can be shown."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -1,7 +1,5 @@
 """Switches in plain words."""
 
-from __future__ import annotations
-
 import dataclasses
 from statistics import fmean
 

@@ -2,8 +2,6 @@
 
 tests/web/test_lab_packs.py compares the measures with what the engine finds in its own traces."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """The lab as a script: links, switches from the browser, and switches that cannot be set."""
 
-from __future__ import annotations
-
 import functools
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The lab's probe set: measured in a thread, before and after, and conclusions from its numbers."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

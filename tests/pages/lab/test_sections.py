@@ -1,7 +1,5 @@
 """The lab's sections as scripts: translation and leak. test_probing uses the same helpers."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

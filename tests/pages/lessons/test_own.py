@@ -1,7 +1,5 @@
 """My lesson: views that are added, what is edited, what is saved and what is loaded."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The page Lessons: its cards, and printed sheets."""
 
-from __future__ import annotations
-
 from tests.support.app import app_test
 
 

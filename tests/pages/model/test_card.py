@@ -1,7 +1,5 @@
 """What the Model page says first: what a model does, how large and how good it is, and the first words of its card."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

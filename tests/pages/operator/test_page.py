@@ -1,7 +1,5 @@
 """The operator's page: nothing without the option, one sentence without the key, numbers with it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

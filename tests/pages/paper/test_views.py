@@ -1,7 +1,5 @@
 """The list of the paper: no view of the app without a place in it, and no dead link."""
 
-from __future__ import annotations
-
 import pytest
 
 from pages.paper import views, visualised

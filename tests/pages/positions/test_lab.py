@@ -1,7 +1,5 @@
 """The position lab: links, menus, and the picture that follows."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `python -m tests.pages.positions.test_reference` writes it; frontend/src/positions/positions.test.js reads it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math

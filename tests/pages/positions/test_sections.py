@@ -1,7 +1,5 @@
 """The sections about encodings: links, reports of the browser, learned tables and longer inputs."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json

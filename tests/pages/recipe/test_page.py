@@ -1,7 +1,5 @@
 """The Training recipe page as a script."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Results page as a script: BLEU of what is typed, recorded subsets, Tables 2 and 3."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

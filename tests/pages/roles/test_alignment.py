@@ -1,7 +1,5 @@
 """The part Alignment: error rates of every head, bounds, and a second model."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -1,7 +1,5 @@
 """The part Importance: shipped results, results on demand, and links to the model without heads."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -1,7 +1,5 @@
 """The Head roles page as a script: every head with its role, its evidence, and what a model without probes says."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The part Search: what is found is what the traces hold, in the probe set and in a text of one's own."""
 
-from __future__ import annotations
-
 import base64
 import functools
 from typing import Any

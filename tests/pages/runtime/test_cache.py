@@ -1,7 +1,5 @@
 """What the pages share between viewers."""
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -1,7 +1,5 @@
 """The server sends the files of the engine, and nothing else."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A checkpoint is removed, replaced or damaged while the app runs: there is one message, typed text is kept, no picture
 mixes two checkpoints, and the page works again when the folder is whole."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import json

@@ -1,7 +1,5 @@
 """What one member's run draws reaches all who see the same, and their own runs agree with it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import struct

@@ -1,8 +1,6 @@
 """What passes between a browser and Streamlit: through a gate before applications made by hand, and before Streamlit's
 own answers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

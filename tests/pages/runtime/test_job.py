@@ -1,7 +1,5 @@
 """Background jobs: one at a time whatever their kind, one a viewer, with progress, stop, and results for all."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 

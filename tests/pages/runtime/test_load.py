@@ -1,7 +1,5 @@
 """The app under many viewers at once, through its real server and sockets. Nothing here is timed."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

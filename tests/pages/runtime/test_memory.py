@@ -1,7 +1,5 @@
 """One budget for everything that is kept: sizes, and what goes first, solved by hand."""
 
-from __future__ import annotations
-
 import gc
 import time
 from dataclasses import dataclass

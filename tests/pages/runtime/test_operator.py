@@ -1,7 +1,5 @@
 """The operator's statistics, from an accountant, queues and trainings made by hand."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Models without some heads, by names in links: the same as the switch, on every page, sharing tensors, bounded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

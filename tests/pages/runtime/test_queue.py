@@ -1,7 +1,5 @@
 """The queue for passes of a model."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

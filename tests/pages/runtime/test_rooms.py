@@ -1,7 +1,5 @@
 """Which sessions are told of news in a room, and who counts as there."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path

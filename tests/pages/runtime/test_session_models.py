@@ -1,8 +1,6 @@
 """Models that a session trained or loaded: on every page, visible to nobody else, bounded, and downloaded as the same
 zip."""
 
-from __future__ import annotations
-
 import base64
 import gc
 import weakref

@@ -1,7 +1,5 @@
 """The cache shared by all viewers, and fingerprints of values."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

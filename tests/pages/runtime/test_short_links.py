@@ -1,7 +1,5 @@
 """Short links are kept while the process runs, within bounds."""
 
-from __future__ import annotations
-
 import pytest
 
 from pages.runtime import short_links

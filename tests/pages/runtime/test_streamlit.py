@@ -1,7 +1,5 @@
 """Tests of the workarounds for Streamlit: each first shows what Streamlit does by itself."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import inspect

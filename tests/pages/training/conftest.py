@@ -1,7 +1,5 @@
 """A queue that trains nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The Training page as a script: form, link, runs and commands, with a queue that trains nothing."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Training together: a room shares one run for each experiment, which its starter or the teacher steers."""
 
-from __future__ import annotations
-
 import gc
 import secrets
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Importers: checkpoints of other projects, opened as our own model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -16,8 +16,6 @@ Differences of BART from the paper: learned positions, a table for each side; La
 logit has a bias; every text begins with <s>, and the decoder reads </s> before it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What a caller chooses here, too (beams, a limit, sampling's temperature), is not
 named: a setting that changes the output is never lost silently.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from reprlib import repr as shown
 from typing import Any

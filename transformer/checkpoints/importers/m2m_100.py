@@ -6,8 +6,6 @@ Differences from the paper: LayerNorm before each sub-layer; sines before cosine
 token at position 2. Every text begins with the code of its language, and the decoder reads </s> before it.
 """
 
-from __future__ import annotations
-
 from transformer.checkpoints.importers.bart import Family
 from transformer.checkpoints.importers.tokenizers import JSON, PIECES, VOCABULARY, m2m_files
 

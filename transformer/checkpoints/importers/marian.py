@@ -13,8 +13,6 @@ may replace ReLU; embeddings may be unscaled; each logit has a bias; decoding st
 have separate tables.
 """
 
-from __future__ import annotations
-
 from transformer.checkpoints.importers.bart import Family
 from transformer.checkpoints.importers.tokenizers import SPLITTERS, VOCABULARY, marian_files
 

@@ -6,8 +6,6 @@ mBART-50 it comes first, and the decoder reads </s> before it. In the first mBAR
 decoder reads that of the target first.
 """
 
-from __future__ import annotations
-
 from transformer.checkpoints.importers.bart import BART, Family
 from transformer.checkpoints.importers.tokenizers import JSON, PIECES, mbart_files
 

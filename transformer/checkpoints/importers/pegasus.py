@@ -5,8 +5,6 @@ Differences from the paper: LayerNorm before each sub-layer; sines before cosine
 decoding starts with <pad>.
 """
 
-from __future__ import annotations
-
 from transformer.checkpoints.importers.bart import Family
 from transformer.checkpoints.importers.tokenizers import JSON, PEGASUS_PIECES, pegasus_files
 

@@ -18,8 +18,6 @@ SentencePiece cuts the text if spiece.model is there, as when T5 was trained; tr
 and the two may choose differently.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tensors in a folder of Hugging Face, checked by name, shape, type and value, without running code from it."""
 
-from __future__ import annotations
-
 import contextlib
 import mmap
 import re

@@ -1,8 +1,6 @@
 """The files of a folder of Hugging Face that make ids of texts: SentencePiece models, vocabularies, tokenizer.json,
 added tokens, language codes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,8 +1,6 @@
 """Text to pieces to ids and back, for models of other projects: a SentencePiece model makes the pieces, a table gives
 their ids."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping

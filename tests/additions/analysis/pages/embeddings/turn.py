@@ -1,7 +1,5 @@
 """How far the encoder turns the vector of each token, as bars."""
 
-from __future__ import annotations
-
 from pages.components import figure
 from pages.components.sentences import point
 from pages.frame.frame import PageFrame

@@ -1,7 +1,5 @@
 """How far the encoder turns the vector of each token."""
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from torch import Tensor
 

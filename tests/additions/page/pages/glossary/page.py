@@ -1,7 +1,5 @@
 """Glossary: the words of the app."""
 
-from __future__ import annotations
-
 from pages.components.sentences import point
 from pages.frame.frame import Content, PageFrame
 from transformer.texts import _

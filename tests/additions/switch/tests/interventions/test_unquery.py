@@ -1,7 +1,5 @@
 """Queries, switched off."""
 
-from __future__ import annotations
-
 import torch
 
 from tests.support.build import tiny_pretrained

@@ -1,7 +1,5 @@
 """The page Glossary."""
 
-from __future__ import annotations
-
 from tests.support.app import open_page, page_text
 
 
