@@ -1,5 +1,4 @@
 // Switches in plain words, as pages/components/descriptions.py says them; and what follows from them for other texts.
-import { group } from "d3-array";
 import { listText } from "../core/lists.js";
 import { makeTexts } from "../core/texts.js";
 import { KINDS, layersOf } from "../engine/switches.js";
@@ -48,6 +47,13 @@ function byHeads(t, list, text, kinds = []) {
   return groups.map(({ places, name, values }) => at(t, places, name, values));
 }
 
+// The switches with the same key, in the order of their first.
+function groupsOf(list, key) {
+  const groups = new Map();
+  for (const entry of list) groups.set(key(entry), [...(groups.get(key(entry)) ?? []), entry]);
+  return groups;
+}
+
 const sizesOf = (config) =>
   Object.fromEntries(KINDS.map((kind) => [kind, { layers: layersOf(config, kind), heads: config.heads }]));
 
@@ -64,7 +70,7 @@ function knockedOut(t, list, config) {
 
 // One phrase for a side and a place.
 function hidden(t, list) {
-  const groups = group(list, ({ value, where }) => `${value.split(".")[0]}@${where}`);
+  const groups = groupsOf(list, ({ value, where }) => `${value.split(".")[0]}@${where}`);
   return [...groups.values()].map((alike) => {
     const [side] = alike[0].value.split(".");
     const tokens = alike.map(({ value }) => Number(value.split(".")[1])).sort((a, b) => a - b);
@@ -87,7 +93,7 @@ function leftOut(t, list) {
 
 // One phrase for a layer.
 function silenced(t, list) {
-  const groups = group(list, ({ value }) => value.replace(/\.\d+$/, ""));
+  const groups = groupsOf(list, ({ value }) => value.replace(/\.\d+$/, ""));
   return [...groups]
     .sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }))
     .map(([place, alike]) => {
