@@ -77,6 +77,6 @@ def recorded(weights: np.ndarray, kind: str, causal: bool = False) -> np.ndarray
     causal: the mask hides cells above the diagonal."""
     found = ramp(kind)[weights].astype(float)
     if causal:
-        paper, ink = (np.array([*bytes.fromhex(one["light"][1:])]) for one in (PAPER, INK))
+        paper, ink = (np.array([*bytes.fromhex(one[1:])]) for one in (PAPER, INK))
         found[..., *np.triu_indices(weights.shape[-1], 1), :] = np.floor(ink + (paper - ink) * 0.93 + 0.5)
     return found.reshape(-1, 3)
