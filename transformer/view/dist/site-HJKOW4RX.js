@@ -1,0 +1,2 @@
+/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */
+var p={__proto__:null,ArrowLeft:[0,-1],ArrowRight:[0,1],ArrowUp:[-1,0],ArrowDown:[1,0]};function d({key:r,ctrlKey:t,altKey:n,metaKey:o}){return t||n||o?null:p[r]??null}var x=(r,t,n)=>Math.max(0,Math.min(n-1,r+t));function c(r,t,n){let o=d(r),u=t.indexOf(r.target);if(u<0||!o)return;r.preventDefault();let f=u%n+o[1],e=u+o[0]*n+o[1];if(!(f<0||f>=n||e<0||e>=t.length))return t.forEach((i,a)=>i.setAttribute("tabindex",a===e?0:-1)),t[e].focus(),t[e]}export{d as a,x as b,c};
