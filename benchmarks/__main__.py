@@ -9,7 +9,7 @@ import transformer
 from benchmarks import report
 
 README = Path(__file__).parent / "README.md"
-PARTS = ("trace", "page", "server", "room", "decoding", "typed", "attribution")
+PARTS = ("trace", "page", "server", "job", "room", "decoding", "typed", "attribution")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     except transformer.CheckpointError as error:
         parser.error(str(error))
     for name in options.names or PARTS:
-        more = {"minutes": options.minutes} if name in ("server", "room") and options.minutes else {}
+        more = {"minutes": options.minutes} if name in ("server", "job", "room") and options.minutes else {}
         tables = importlib.import_module(f"benchmarks.{name}").measure(model, quick=options.quick, **more)
         command = " ".join([f"python -m benchmarks {name}", *(f"--{key} {value:g}" for key, value in more.items())])
         text = "\n".join([f"`{command}` on {report.machine()}", "", *(table.markdown() for table in tables)])
