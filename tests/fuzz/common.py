@@ -71,8 +71,9 @@ JSON = st.recursive(
 
 
 def examples(count: int) -> settings:
-    """So many cases, the same in every run; HEADSCOPE_FUZZ multiplies them, and above 1 they differ in every run. Only
-    where it is set, a case that fails is reduced to a small one, which takes minutes."""
+    """So many cases, the same in every run of the same code: a changed constant of any module changes them too
+    (findings/hypothesis-derandomize-constants.sh). HEADSCOPE_FUZZ multiplies them, and above 1 they differ in every
+    run. Only where it is set, a case that fails is reduced to a small one, which takes minutes."""
     phases = (Phase.explicit, Phase.generate, *([Phase.shrink] if "HEADSCOPE_FUZZ" in os.environ else []))
     slow = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
     return settings(max_examples=count * TIMES, derandomize=TIMES == 1, phases=phases, suppress_health_check=slow)
