@@ -45,8 +45,10 @@ CLASSES = {
     "country": ("", "어를|어로|어가|어는|서울|도쿄|베이징|런던|파리|뉴욕|베를린|한국어|수도"),
     "city": ("", "한국|중국|일본|영국|프랑스|미국|독일|바다|한강|남산|명동"),
 }
-FOLLOWED = {"hours": f"(?= ({COUNTERS})([^가-힣번째]|[{''.join('은는이가을를에과와로도만까부마쯤동전후에예입하')}]))",
-            "minutes": "(?= 분)", "floor": "(?= 층)", "ordinal": "(?= 번째)"}  # fmt: skip
+FOLLOWED = {
+    "hours": rf"(?= ({COUNTERS})({TAIL}|쯤|씩)(?![가-힣]))",
+    "minutes": "(?= 분)", "floor": "(?= 층)", "ordinal": "(?= 번째)",
+}  # fmt: skip
 BY = ("ride",)  # swapped only in "by bus": with another verb the article would differ
 VOWEL = re.compile(r"[aeioAEIO]|um|hour")
 
