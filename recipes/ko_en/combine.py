@@ -3,8 +3,8 @@ sentences that were written for them.
 
 `swapped` puts another word of the same class (swaps.tsv) into both languages: another fruit, town, name, day of the
 week. `filled` fills the places of a frame (frames.tsv) at random: {date}, {things} and so on are those of SLOTS, and
-{을} is the particle that fits the word before it. Both give nothing that would mean something else: a word that stands
-in either language more than once, or that a sentence of CLASSES rules out, stays.
+{을} is the particle that fits the word before it. A word that stands in either language more than once stays as it is,
+and so does one that CLASSES rule out in its sentence. A new sentence may be odd, but its translation is right.
 """
 
 import calendar
