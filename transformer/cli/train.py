@@ -40,6 +40,7 @@ SETTINGS_HELP = {
         "alpha of subword regularisation, with BPE the share of merges left out; 0: always the best segmentation"
     ),
     "r_drop": N_("alpha of R-Drop, which passes every batch twice; 0: one pass"),
+    "muon": N_("rate of the matrices of layers with Muon, as a multiple of the rate; 0: Adam"),
     "precision": N_("precision of the matrix products outside attention"),
     "average": N_("number of last saved states to average into the final weights"),
     "save_every": N_("steps between saved states"),

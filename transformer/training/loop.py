@@ -29,6 +29,7 @@ from transformer.training.epochs import Numbered, Varied, epochs, one_ahead
 from transformer.training.evaluation import corpus_bleu, fits, surprise
 from transformer.training.fused_loss import fused_label_smoothed_loss
 from transformer.training.initialisation import shrink_branches
+from transformer.training.muon import Muon
 from transformer.training.parallel import ALONE, Workers
 from transformer.training.r_drop import r_drop_loss
 from transformer.training.schedule import learning_rate, paper_peak
@@ -115,7 +116,7 @@ class Trainer:
         peak = settings.peak_rate or paper_peak(config.d_model, settings.warmup)
         schedule = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
         self.rate = lambda step: learning_rate(step, peak, *schedule)
-        self.optimizer = Adam(self.model.parameters())
+        self.optimizer = Muon(self.model, settings.muon) if settings.muon else Adam(self.model.parameters())
         if workers.first:
             self.store.prepare()
         if (state := self.store.state()) is not None:
@@ -157,7 +158,7 @@ class Trainer:
     # -- one step -------------------------------------------------------------------------------------------------
 
     def _update(self, batch: Batch) -> tuple[float, int]:
-        """One step of Adam. Returns the plain loss per token and the number of tokens, over all workers."""
+        """One step of the optimiser. Returns the plain loss per token and the number of tokens, over all workers."""
         if not self.model.training:  # `train()` on 60 modules takes 0.3 ms
             self.model.train()
         self.step += 1

@@ -25,7 +25,8 @@ RULES = {
     "smoothing": SHARE,
     "gain": number(lambda value: 0 < value <= 10, Text("a number above 0, up to 10")),
     **dict.fromkeys(
-        ("clip", "sampling", "r_drop"), number(lambda value: 0 <= value < math.inf, Text("a number of at least 0"))
+        ("clip", "sampling", "r_drop", "muon"),
+        number(lambda value: 0 <= value < math.inf, Text("a number of at least 0")),
     ),
     "peak_rate": optional(
         number(lambda value: 0 < value < math.inf, Text("a number above 0")), N_("{allowed}, or none for the paper's")
@@ -44,6 +45,7 @@ class Settings:
     gain: factor on the initial value, output and feed-forward matrices, see `shrink_branches`
     smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
     r_drop: alpha of R-Drop, see `r_drop_loss`, which passes every batch twice; 0: one pass
+    muon: rate of the matrices of layers with Muon, as a multiple of the rate; 0: Adam for them, too, as in the paper
     sampling: alpha of subword regularisation, or the dropout of BPE merges (`Tokenizer.sample`); 0: always the best
         segmentation
     augmentation: shares of the sentence pairs to vary, drawn again in every epoch
@@ -64,6 +66,7 @@ class Settings:
     smoothing: float = 0.1
     clip: float = 1.0
     r_drop: float = 0.0
+    muon: float = 0.0
     sampling: float = 0.0
     augmentation: Augmentation = NO_AUGMENTATION
     precision: str = "float32"
