@@ -4,8 +4,9 @@
 
 Of our own pairs the first English comes TIMES times and every other accepted one once. The same sentence in other
 styles of Korean (`styles.py`, which needs kiwipiepy) comes with the first English, once; so do SWAPS of every sentence
-that allows other words, and FILLINGS of every frame (`combine.py`). Left out is every pair whose Korean is, whatever
-its spaces and punctuation, in Tatoeba's test text or in the lists that measure the model (benchmarks/ko-en.tsv,
+that allows other words, FILLINGS of every frame (`combine.py`), and TRANSFERS of every sentence of one clause in other
+constructions (`transfer.py`, which needs lemminflect). Left out is every pair whose Korean is, whatever its spaces and
+punctuation, in Tatoeba's test text or in the lists that measure the model (benchmarks/ko-en.tsv,
 benchmarks/ko-en-outside.tsv). Every EVERY-th of our own pairs goes to the validation text.
 """
 
@@ -19,10 +20,11 @@ from pathlib import Path
 from recipes.ko_en.check import FOLDER, make_kiwi, read_table
 from recipes.ko_en.combine import filled, swapped
 from recipes.ko_en.styles import restyled
+from recipes.ko_en.transfer import transfers
 from transformer.files import write_whole
 from transformer.training.data import Pair, read_pairs
 
-TIMES, EVERY, SWAPS, FILLINGS, SEED = 3, 50, 5, 15, 1
+TIMES, EVERY, SWAPS, FILLINGS, TRANSFERS, SEED = 3, 50, 5, 15, 16, 1
 LISTS = [FOLDER.parents[1] / "benchmarks" / name for name in ("ko-en.tsv", "ko-en-outside.tsv")]
 
 
@@ -48,9 +50,11 @@ def texts(
     held_out: set[str],
     in_styles: Callable[[str, Sequence[str]], Iterable[str]],
     frames: Sequence[Sequence[str]] = (),
+    in_constructions: Callable[[Sequence[Sequence[str]]], Iterable[Pair]] = lambda pairs: (),
 ) -> tuple[list[Pair], list[Pair]]:
     """Pairs to train on, and to validate with. held_out: bare Korean that must be in neither; in_styles: gives a
-    sentence with its translations in other styles; frames: Korean and English with places to fill."""
+    sentence with its translations in other styles; frames: Korean and English with places to fill;
+    in_constructions: gives pairs made of those that are taught."""
     kept = [columns for columns in own if bare(columns[0]) not in held_out]
     validation = kept[::EVERY]
     unseen = held_out | {bare(columns[0]) for columns in validation}
@@ -61,7 +65,7 @@ def texts(
     draw = random.Random(SEED)
     swaps = [swapped(korean, english, draw) for korean, english, *_ in taught for _ in range(SWAPS)]
     fillings = [filled(korean, english, draw) for korean, english in frames for _ in range(FILLINGS)]
-    made = dict.fromkeys([*filter(None, swaps), *fillings])
+    made = dict.fromkeys([*filter(None, swaps), *fillings, *in_constructions(taught)])
     train += [pair for pair in (*styled, *made) if bare(pair[0]) not in known]
     train += [pair for pair in tatoeba if bare(pair[0]) not in unseen]
     return train, [(columns[0], columns[1]) for columns in validation]
@@ -82,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         held_out,
         lambda korean, english: restyled(korean, english, kiwi, verbs).values(),
         [line.split("\t") for line in (FOLDER / "frames.tsv").read_text(encoding="utf-8").splitlines()],
+        lambda pairs: transfers(pairs, kiwi, TRANSFERS, SEED),
     )
     for path, pairs in zip((options.output, options.validation), found, strict=True):
         write_whole(path, "".join(f"{source}\t{target}\n" for source, target in pairs).encode())
