@@ -24,6 +24,7 @@ from pages.frame.options import PANEL, Options, Value, show_value
 from pages.frame.state import (
     CHECKPOINT,
     LESSON,
+    OF_VIEWER,
     ROOM,
     SOURCE,
     STOP,
@@ -57,7 +58,6 @@ from transformer.tracing.finite import NotFiniteError
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
 
-OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is shown
 OPEN_MODEL = "open"  # query parameter of links to the model of a run; not kept in the address
 
 

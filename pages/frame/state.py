@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.runtime import session_models
+from pages.runtime.language import session_language
 from pages.runtime.session import from_session
 from transformer.checkpoints.folder import CheckpointError
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Paint
@@ -19,12 +20,14 @@ from transformer.lessons import Link
 from transformer.model.config import ModelConfig
 from transformer.rooms import Room
 from transformer.rooms.store import Revealed
-from transformer.texts import _
+from transformer.text.meanings import LANGUAGES
+from transformer.texts import ENGLISH, _
 from transformer.view.state import View
 
 # Most characters of a text that a session holds, and those for each token that is allowed: words have about 5
 # characters a token, but a tokenizer reads any number of unknown ones as one.
 LONGEST_TEXT, CHARACTERS_A_TOKEN = 100_000, 32
+OF_VIEWER = {"big", "lang"}  # query parameters that say nothing of what is shown
 START = "The man who called me yesterday is my brother."
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar
 LESSON, STOP = "lesson", "stop"  # names in the address bar
@@ -247,15 +250,24 @@ def linked_checkpoint(asked: str, otherwise: str) -> tuple[str, tuple[str, ...]]
     return asked, ()
 
 
+def _reads(name: str) -> str | None:
+    """The code of the language that a model reads sentences of; None for a toy, or a model that cannot be opened."""
+    found = session_models.languages_of(name)
+    return LANGUAGES.get(found[0]) if found else None
+
+
 def state_of_link(names: list[str], big: bool = False) -> State:
     """The state that the link in the address bar asks for: lesson, checkpoint and texts. Its view and switches are read
-    later, when the sizes of the model are known. names: of all models; big: text for a projector."""
+    later, when the sizes of the model are known. Without a link, the first model that reads the reader's
+    language opens, for readers of English the first one. names: of all models; big: text for a projector."""
     params = st.query_params.to_dict()
     notices: tuple[str, ...] = ()
     start = os.environ.get("HEADSCOPE_CHECKPOINT", "")
     name = names[0]
     if start:
         name = start if start in names else Path(start).resolve().name
+    elif not params.keys() - OF_VIEWER and (reader := session_language()) != ENGLISH.code:
+        name = next((one for one in names if _reads(one) == reader), name)
     if CHECKPOINT in params:
         name, notices = linked_checkpoint(params[CHECKPOINT], name)
     source, target = (params.get(side, text)[: LONGEST_TEXT + 1] for side, text in ((SOURCE, START), (TARGET, "")))

@@ -17,6 +17,7 @@ from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import greedy
 from transformer.interventions.sets import NONE, Interventions
 from transformer.text.bleu_tokenizers import USUAL, tokenizer_for
+from transformer.text.meanings import LANGUAGES
 from transformer.text.tokenizer import equal
 from transformer.training.data import Pair, read_pairs
 from transformer.training.evaluation import fits, surprise
@@ -24,11 +25,6 @@ from transformer.training.tasks import TASKS, task_pairs
 
 PROBES = Path(__file__).parent / "data"
 COUNT = 120
-CODES = {  # of the names in checkpoints; Marian's and NLLB's use codes
-    name: code
-    for code, names in {"en": ("English", "eng"), "de": ("German", "deu"), "ko": ("Korean", "kor")}.items()
-    for name in (code, *names)
-}
 GOLD = ("en-de", "ko-en")  # directions with pairs of ours, aligned by hand, and lists of words
 LARGEST = 10_000_000  # bytes
 LENGTHS = (3, 14)  # symbols of a toy's inputs; the bundled toys were trained on 1 to 16
@@ -66,7 +62,7 @@ def task_of(model: Pretrained) -> str | None:
 
 def direction(languages: tuple[str, str]) -> str:
     """Source and target language as codes, "en-de"; a language that has none stands as it is named."""
-    return "-".join(CODES.get(name, name) for name in languages)
+    return "-".join(LANGUAGES.get(name, name) for name in languages)
 
 
 def opposite(languages: tuple[str, str], others: tuple[str, str]) -> bool:

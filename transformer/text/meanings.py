@@ -14,15 +14,13 @@ from transformer.paths import app_folder
 FILE = "meanings.tsv"
 LARGEST, MOST, LONGEST, LONGEST_SENTENCE = 1_000_000, 10_000, 40, 400  # bytes, rows, characters of a word or a meaning
 COLUMNS = ("language", "word", "sentence")
-CODES = {
+LANGUAGES = {  # how checkpoints call the languages of our texts; Marian's and NLLB's use codes
     name: code
-    for code, names in {
-        "en": ("English", "en", "eng"),
-        "de": ("German", "de", "deu"),
-        "ko": ("digits or Korean numerals", "Korean numerals or digits"),  # digits need no meaning
-    }.items()
-    for name in names
-}  # how checkpoints call the languages of the list
+    for code, names in {"en": ("English", "eng"), "de": ("German", "deu"), "ko": ("Korean", "kor")}.items()
+    for name in (code, *names)
+}
+NUMERALS = ("digits or Korean numerals", "Korean numerals or digits")  # digits need no meaning
+CODES = LANGUAGES | dict.fromkeys(NUMERALS, "ko")  # of the languages of the list
 
 
 class Meanings:

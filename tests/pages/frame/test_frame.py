@@ -345,6 +345,16 @@ def test_a_model_of_korean_sentences_reads_no_other_letters() -> None:
     assert not messages(open_page("heads", checkpoint="ko-en", source="12", target=""))
 
 
+@pytest.mark.usefixtures("closed")
+def test_readers_of_korean_start_with_the_model_that_reads_their_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.runtime.session_models.names", lambda: ["en-de", "ko-numbers", "ko-en"])
+    app = open_link("heads", lang="ko")
+    assert (address(app)["checkpoint"], texts(app)[0]) == ("ko-en", "학교에") and not app.exception
+    for asked in ({}, {"source": "Hello!"}, {"layer": "2"}, {"checkpoint": "en-de"}):
+        link = {"lang": "ko" if asked else "en", **asked}
+        assert address(open_link("heads", **link))["checkpoint"] == "en-de"
+
+
 def test_a_text_that_is_no_numeral_is_offered_no_model_of_numerals_by_one() -> None:
     app = open_page("heads", checkpoint="ko-numbers", source="안녕하세요", target="")
     assert "10^12 미만의 수만 읽습니다" in said(app)
