@@ -31,7 +31,7 @@ ASKED = (
     "Please don't|Please|Let's|Shall we|Did you|Do you want to|Do you have to|Do you|Will you|Can you|May I|"
     "Would you like to|You must not|Don't"
 )
-SAID = re.compile(rf"(I|[A-Z][a-z]+|(?:My|The) (?:older |younger )?[a-z]+) (?:({MODAL}) )?([a-z]+)((?: .*)?)\.")
+STATEMENT = re.compile(rf"(I|[A-Z][a-z]+|(?:My|The) (?:older |younger )?[a-z]+) (?:({MODAL}) )?([a-z]+)((?: .*)?)\.")
 REQUEST = re.compile(rf"(?:{ASKED}) ([a-z]+)((?: .*)?)[.?]")
 # What goes with few tenses, asks, joins or negates.
 KOREAN = re.compile(
@@ -114,7 +114,7 @@ def main_verb(tokens: Sequence[Token]) -> int | None:
 
 def clause(korean: str, english: str, kiwi: Kiwi) -> Clause | None:
     """The parts of a sentence of one clause; None for any other sentence."""
-    request, statement = REQUEST.fullmatch(english), SAID.fullmatch(english)
+    request, statement = REQUEST.fullmatch(english), STATEMENT.fullmatch(english)
     if KOREAN.search(korean) or ENGLISH.search(english[9:] if request else english) or not (request or statement):
         return None
     if request:
@@ -139,13 +139,13 @@ def clause(korean: str, english: str, kiwi: Kiwi) -> Clause | None:
     return Clause(korean[:begin], stem, style, before, subject, rest, forms)
 
 
-def said(kiwi: Kiwi, verb: Sequence[tuple[str, str]], ending: str) -> str:
+def conjugated(kiwi: Kiwi, verb: Sequence[tuple[str, str]], ending: str) -> str:
     """The verb with an ending such as `고/EC 싶어요.`: morphemes with tags, then words as they stand, then the mark."""
     parts = ending.translate(LETTERS).rstrip(".?").split(" ")
     tagged = [tuple(part.split("/")) for part in parts if "/" in part]
     words = [part for part in parts if "/" not in part]
-    joined = kiwi.join([*verb, *tagged]).replace(" ", "")
-    return " ".join([joined, *words]) + ending[-1:].strip("CEFMNPT")
+    form = kiwi.join([*verb, *tagged]).replace(" ", "")
+    return " ".join([form, *words]) + ending[-1:].strip("CEFMNPT")
 
 
 def lowered(subject: str) -> str:
@@ -174,7 +174,7 @@ def transferred(found: Clause, kiwi: Kiwi) -> Iterator[tuple[str, str]]:
             before = found.before
             if (style in POLITE) != (found.style in POLITE):
                 before = with_pronouns(before, found.tokens, HUMBLE if style in POLITE else PLAIN)
-            yield before + said(kiwi, found.verb, cell), filled[0].upper() + filled[1:] + cell[-1]
+            yield before + conjugated(kiwi, found.verb, cell), filled[0].upper() + filled[1:] + cell[-1]
 
 
 def joined(first: Clause, second: Clause, kiwi: Kiwi) -> Iterator[tuple[str, str]]:
@@ -184,10 +184,10 @@ def joined(first: Clause, second: Clause, kiwi: Kiwi) -> Iterator[tuple[str, str
     if (first.style in POLITE) != (second.style in POLITE):
         return
     end = {"해요": "어요", "합니다": "습니다", "한다": "다", "해": "어"}[second.style]
-    last = second.before + said(kiwi, second.verb, f"었/EP {end}/EF.")
+    last = second.before + conjugated(kiwi, second.verb, f"었/EP {end}/EF.")
     one, two = (f"I {clause.forms['past']}{clause.rest}" for clause in (first, second))
     for ending, tail, english in JOINS:
-        korean = " ".join(filter(None, (first.before + said(kiwi, first.verb, ending), tail, last)))
+        korean = " ".join(filter(None, (first.before + conjugated(kiwi, first.verb, ending), tail, last)))
         yield korean, english.format(first=one, second=two) + "."
 
 
