@@ -46,6 +46,8 @@ def test_readers_of_a_language_get_no_meanings_of_its_words_and_others_english_o
     assert LIST.of("German", ("Sie",), "", "fr") == ["you"]
     assert LIST.of("English", ("the",), "", "fr") is None
     assert LIST.of("letters", ("a",), "", "ko") is None
+    assert load_meanings().of("digits or Korean numerals", ("개",), "", "en") == ["items"]
+    assert load_meanings().of("Korean", ("개",), "", "en") is None  # in a sentence also a dog
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ LANGUAGES = {  # how checkpoints call the languages of our texts; Marian's and N
     for name in (code, *names)
 }
 NUMERALS = ("digits or Korean numerals", "Korean numerals or digits")  # digits need no meaning
-CODES = LANGUAGES | dict.fromkeys(NUMERALS, "ko")  # of the languages of the list
+# Of the languages of the list. Its Korean words are numerals and counters: 개 counts items there, and is also a dog.
+CODES = {name: code for name, code in LANGUAGES.items() if code != "ko"} | dict.fromkeys(NUMERALS, "ko")
 
 
 class Meanings:
