@@ -15,7 +15,7 @@ from recipes.ko_en.text import own_pairs
 from transformer.files import write_whole
 from transformer.text.words import Words, letters, words_of, written
 
-LEAST = 4  # of the 55,262 pairs; with 3, 구워서 of no listed verb passed
+LEAST = 4  # of 55,000 pairs; with 3, 구워서 of no listed verb passed
 CONTRACTED = {"ᅵ": "ᅧ", "ᅩ": "ᅪ", "ᅮ": "ᅯ", "ᅬ": "ᅫ"}  # with the ending 어 or 아: 마시 + 어 is 마셔
 
 
